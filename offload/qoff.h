@@ -80,13 +80,17 @@ static inline void qoff_count(struct qoff_stats *s, enum qoff_cnt c, long n)
  * struct qoff_hp - header-protection key, shared by the phases of a direction
  * @ref: references
  * @cipher: enum quic_offload_cipher
- * @tfm: ecb(aes) or chacha20, without asynchronous implementations
+ * @tfm: ecb(aes) or chacha20, any implementation, process context only
+ * @tfm_sync: never asynchronous, for softirq; may be the same transform
+ * @reqsize: largest AEAD request any key of this direction needs
  * @raw: the key, for devices; zeroed when freed
  */
 struct qoff_hp {
 	refcount_t ref;
 	u8 cipher;
 	struct crypto_skcipher *tfm;
+	struct crypto_skcipher *tfm_sync;
+	unsigned int reqsize;
 	u8 raw[QOFF_MAX_KEY];
 };
 
@@ -101,10 +105,10 @@ struct qoff_hp {
  * @hp: header protection, a reference
  * @aead: any implementation, process context only
  * @aead_sync: never asynchronous, for softirq; may be the same transform
- * @digest: SHA-256 of cipher and key, to refuse a key installed twice; only
- *	for send
- * @node: in the namespace's table of send keys, keyed by @digest
- * @net: namespace of that table, NULL when not in it
+ * @digest: SHA-256 of namespace, cipher and key, to refuse a key installed
+ *	twice; only for send
+ * @node: in the table of send keys, by @digest
+ * @published: it is in that table
  * @raw: key bytes, for devices; zeroed when freed
  * @iv: IV; zeroed when freed
  * @rcu: slots are read under RCU
@@ -122,7 +126,7 @@ struct qoff_key {
 	struct crypto_aead *aead_sync;
 	u8 digest[32];
 	struct rhash_head node;
-	struct net *net;
+	bool published;
 	u8 raw[QOFF_MAX_KEY];
 	u8 iv[QOFF_IV_SIZE];
 	struct rcu_head rcu;
@@ -134,6 +138,13 @@ void qoff_hp_put(struct qoff_hp *hp);
 struct qoff_key *qoff_key_alloc(u8 cipher, struct qoff_hp *hp, const u8 *raw,
 				const u8 *iv, u8 phase, u32 gen);
 void qoff_key_put(struct qoff_key *key);
+/* A send key enters the table that refuses the same key twice in a namespace;
+ * it leaves by itself with its last reference. The table belongs to the module
+ * and not to the namespace, which may be gone before the last packet. -EEXIST.
+ */
+int qoff_key_publish(struct qoff_key *key, const struct net *net);
+int qoff_crypto_init(void);
+void qoff_crypto_exit(void);
 
 static inline bool qoff_key_hold(struct qoff_key *key)
 {
@@ -497,12 +508,10 @@ void qoff_rx_purge(struct qoff_sock *qs);
  * struct qoff_net - what the framework keeps per network namespace
  * @flows: struct qoff_flow by key
  * @flow_ids: flows by id
- * @tx_keys: struct qoff_key by digest
  */
 struct qoff_net {
 	struct rhashtable flows;
 	struct xarray flow_ids;
-	struct rhashtable tx_keys;
 };
 
 extern unsigned int qoff_net_id;

@@ -190,7 +190,7 @@ struct qoff_dev {
 	const struct qoff_dev_ops *ops;
 	const struct qoff_dev_caps *caps;
 	void *drv_priv;
-	struct mutex lock;
+	struct mutex lock; /* serialises callbacks */
 	refcount_t refcnt;
 	u32 features;
 	u32 tap_policy;

@@ -65,7 +65,7 @@ static inline const struct qoff_cipher_info *qoff_cipher_info(unsigned int ciphe
 		[QUIC_OFFLOAD_CIPHER_AES_128_CCM] = { 16, 16, 2965820, 2965820 },
 	};
 
-	if (cipher >= sizeof(info) / sizeof(info[0]) || !info[cipher].key_len)
+	if (cipher > QUIC_OFFLOAD_CIPHER_AES_128_CCM || !info[cipher].key_len)
 		return NULL;
 	return &info[cipher];
 }

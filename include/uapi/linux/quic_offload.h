@@ -79,7 +79,7 @@ struct qoff_tx_seg {
 
 /* struct qoff_rx, flags */
 #define QOFF_RX_MORE		(1 << 0) /* segments of this batch stay queued */
-#define QOFF_RX_CONTIGUOUS	(1 << 1) /* opened packet numbers are pn_min..pn_largest, each once */
+#define QOFF_RX_CONTIGUOUS	(1 << 1) /* opened are pn_min..pn_largest, each once */
 #define QOFF_RX_DUP		(1 << 2) /* two opened segments share a packet number */
 #define QOFF_RX_HAS_TSTAMP	(1 << 3) /* tstamp_ns is valid */
 #define QOFF_RX_DEVICE_OPENED	(1 << 4) /* at least one segment was opened by a device */
