@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * BAR 0: the initialization segment and the UAR pages. Server thread, without
+ * the lock: reads come from plain values, writes become doorbells.
+ */
+#include <errno.h>
+
+#include "model.h"
+#include "trace.h"
+
+#define FW_MAJOR	28
+#define FW_MINOR	39
+#define FW_SUB		1002
+#define CMDIF_REV	5
+
+/* A clock of 1 GHz; the health counter moves every 10 ms of it. */
+static u32 bar_health_counter(struct nm_fn *fn)
+{
+	if (fn->regs.counter_frozen)
+		return 0x5555;
+	return (nm_clock_ns() - fn->model->epoch_ns) / 10000000;
+}
+
+static u32 bar_reg_read(struct nm_fn *fn, u32 off)
+{
+	u64 t;
+
+	switch (off) {
+	case NM_REG_FW_REV:
+		return FW_MINOR << 16 | FW_MAJOR;
+	case NM_REG_CMDIF_REV:
+		return CMDIF_REV << 16 | FW_SUB;
+	case NM_REG_CMDQ_HI:
+		return fn->regs.cmdq_hi;
+	case NM_REG_CMDQ_LO:
+		/* nic_interface, bits 9:8, reads 0: the full driver */
+		return (fn->regs.cmdq_lo & ~0xfffu) |
+		       NM_CMD_SIZE_LOG << 4 | NM_CMD_STRIDE_LOG;
+	case NM_REG_INITIALIZING:
+		return fn->regs.initializing;
+	case NM_REG_HEALTH_FW_VER:
+		return FW_MAJOR << 24 | FW_MINOR << 16 | FW_SUB;
+	case NM_REG_HEALTH_SYND:
+		return fn->regs.synd << 16;
+	case NM_REG_TIMER_HI:
+		return (nm_clock_ns() - fn->model->epoch_ns) >> 32;
+	case NM_REG_TIMER_LO:
+		return nm_clock_ns() - fn->model->epoch_ns;
+	case NM_REG_HEALTH_COUNTER:
+		return bar_health_counter(fn);
+	case NM_REG_REAL_TIME_HI:
+		t = nm_real_ns();
+		return t / 1000000000;
+	case NM_REG_REAL_TIME_LO:
+		t = nm_real_ns();
+		return t % 1000000000;
+	default:
+		return 0;
+	}
+}
+
+int nm_bar_read(struct nm_fn *fn, u64 off, void *buf, u32 len)
+{
+	u8 *b = buf;
+	u32 i;
+
+	if ((len != 1 && len != 2 && len != 4 && len != 8) || off & (len - 1) ||
+	    off >= NM_BAR0_SIZE) {
+		nm_count(fn, NM_CNT_bar_bad);
+		return -EINVAL;
+	}
+	if (off >= NM_REG_END) {	/* UAR pages are write only */
+		memset(buf, 0, len);
+		return 0;
+	}
+	for (i = 0; i < len; i++) {
+		u32 at = off + i;
+		u32 v = bar_reg_read(fn, at & ~3u);
+
+		b[i] = v >> (24 - (at & 3) * 8);
+	}
+	return 0;
+}
+
+static int bar_reg_write(struct nm_fn *fn, u32 off, const void *buf, u32 len)
+{
+	u32 v;
+
+	if (len != 4) {
+		nm_count(fn, NM_CNT_bar_bad);
+		return -EINVAL;
+	}
+	v = nm_rd32(buf);
+	switch (off) {
+	case NM_REG_CMDQ_HI:
+		fn->regs.cmdq_hi = v;
+		break;
+	case NM_REG_CMDQ_LO:
+		fn->regs.cmdq_lo = v;
+		break;
+	case NM_REG_CMD_DOORBELL:
+		nm_db_push(fn, NM_DB_CMD, 0, v);
+		break;
+	default:	/* as hardware: writes to read-only registers are lost */
+		nm_count(fn, NM_CNT_bar_bad);
+		break;
+	}
+	return 0;
+}
+
+/*
+ * A send doorbell is the first eight bytes of a WQE, written anywhere at the
+ * head of a BlueFlame buffer. BlueFlame itself is not served (capability "bf"
+ * is 0): the rest of a WQE written there has no meaning.
+ */
+static void bar_bf_write(struct nm_fn *fn, u32 page, u32 at, const u8 *b, u32 len)
+{
+	u32 buf_off = at & 0xff;
+
+	if (len == 8 && !buf_off) {
+		nm_db_push(fn, NM_DB_SQ, page, nm_rd32(b + 4) >> 8);
+	} else if (len == 4 && buf_off == 4) {
+		nm_db_push(fn, NM_DB_SQ, page, nm_rd32(b) >> 8);
+	} else if (len != 4 || buf_off) {
+		nm_count(fn, NM_CNT_db_bad);
+	}
+}
+
+static int bar_uar_write(struct nm_fn *fn, u64 off, const u8 *b, u32 len)
+{
+	u32 page = off >> NM_PAGE_SHIFT, at = off & (NM_PAGE_SIZE - 1);
+
+	if (at >= NM_UAR_BF && at < NM_UAR_BF_END) {
+		bar_bf_write(fn, page, at, b, len);
+		return 0;
+	}
+	switch (at) {
+	case NM_UAR_CQ_ARM:
+		if (len == 8) {
+			nm_db_push(fn, NM_DB_CQ, page, nm_rd64(b));
+			return 0;
+		}
+		fn->bf_latch = nm_rd32(b);
+		return 0;
+	case NM_UAR_CQ_ARM + 4:
+		if (len == 4)
+			nm_db_push(fn, NM_DB_CQ, page,
+				   fn->bf_latch << 32 | nm_rd32(b));
+		return 0;
+	case NM_UAR_EQ_ARM:
+		if (len == 4)
+			nm_db_push(fn, NM_DB_EQ_ARM, page, nm_rd32(b));
+		return 0;
+	case NM_UAR_EQ_CI:
+		if (len == 4)
+			nm_db_push(fn, NM_DB_EQ, page, nm_rd32(b));
+		return 0;
+	default:
+		nm_count(fn, NM_CNT_db_bad);
+		return 0;
+	}
+}
+
+int nm_bar_write(struct nm_fn *fn, u64 off, const void *buf, u32 len)
+{
+	if ((len != 4 && len != 8) || off & (len - 1) || off >= NM_BAR0_SIZE) {
+		nm_count(fn, NM_CNT_bar_bad);
+		return -EINVAL;
+	}
+	if (off < NM_REG_END)
+		return bar_reg_write(fn, off, buf, len);
+	if (off < NM_UAR_FIRST * NM_PAGE_SIZE)
+		return 0;	/* MSI-X table and PBA: the client's */
+	return bar_uar_write(fn, off, buf, len);
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The command queue: slots, mailboxes, delivery status, completion events. */
+#include <stdlib.h>
+
+#include "cmd.h"
+#include "queue.h"
+#include "trace.h"
+
+void nm_cmd_fail(struct nm_cmd *c, enum nm_status st, enum nm_syndrome syn)
+{
+	c->status = st;
+	c->syndrome = syn;
+}
+
+static u64 cmd_slot_addr(struct nm_fn *fn, unsigned int slot)
+{
+	u64 base = (u64)fn->regs.cmdq_hi << 32 | (fn->regs.cmdq_lo & ~0xfffu);
+
+	return base + ((u64)slot << NM_CMD_STRIDE_LOG);
+}
+
+/*
+ * Input beyond the first 16 bytes, one mailbox after another. The chain is the
+ * guest's: its length is bounded by the command's, never by its own links.
+ */
+static enum nm_deliv cmd_gather(struct nm_fn *fn, const struct nm_cmd_entry *e,
+				u8 *buf, u32 len)
+{
+	u64 at = be64toh(e->in_ptr);
+	struct nm_mbox mb;
+	u32 done, num = 0;
+
+	memcpy(buf, e->in, len < sizeof(e->in) ? len : sizeof(e->in));
+	for (done = sizeof(e->in); done < len; done += NM_MBOX_DATA, num++) {
+		u32 part = len - done < NM_MBOX_DATA ? len - done : NM_MBOX_DATA;
+
+		if (!at || at & (NM_MBOX_ALIGN - 1))
+			return NM_DELIV_IN_PTR_ALIGN;
+		if (!nm_dma_read(fn, at, &mb, sizeof(mb)))
+			return NM_DELIV_FW;
+		if (mb.token != e->token)
+			return NM_DELIV_TOKEN;
+		if (be32toh(mb.block_num) != num)
+			return NM_DELIV_BLOCK_NUM;
+		memcpy(buf + done, mb.data, part);
+		at = be64toh(mb.next);
+	}
+	return NM_DELIV_OK;
+}
+
+/* Walks the output chain; writes it when @buf is given, else only checks it. */
+static enum nm_deliv cmd_scatter(struct nm_fn *fn, const struct nm_cmd_entry *e,
+				 const u8 *buf, u32 len)
+{
+	u64 at = be64toh(e->out_ptr);
+	struct nm_mbox mb;
+	u32 done, num = 0;
+
+	for (done = sizeof(e->out); done < len; done += NM_MBOX_DATA, num++) {
+		u32 part = len - done < NM_MBOX_DATA ? len - done : NM_MBOX_DATA;
+
+		if (!at || at & (NM_MBOX_ALIGN - 1))
+			return NM_DELIV_OUT_PTR_ALIGN;
+		if (!nm_dma_read(fn, at, &mb, sizeof(mb)))
+			return NM_DELIV_FW;
+		if (mb.token != e->token)
+			return NM_DELIV_TOKEN;
+		if (be32toh(mb.block_num) != num)
+			return NM_DELIV_BLOCK_NUM;
+		if (buf && !nm_dma_write(fn, at, buf + done, part))
+			return NM_DELIV_FW;
+		at = be64toh(mb.next);
+	}
+	return NM_DELIV_OK;
+}
+
+static bool cmd_state_ok(struct nm_fn *fn, const struct nm_cmd_desc *d)
+{
+	return d->flags & NM_CMD_ANY_STATE || fn->state == NM_FN_READY;
+}
+
+void nm_cmd_exec(struct nm_cmd *c)
+{
+	const struct nm_cmd_desc *d;
+	u32 given = c->out_len;
+	u8 *given_out = c->out;
+	u8 *layout = NULL;
+
+	c->opcode = nm_rd16(c->in);
+	c->uid = nm_rd16(c->in + 2);
+	c->op_mod = nm_rd16(c->in + 6);
+	c->status = NM_ST_OK;
+	c->syndrome = 0;
+	nm_count(c->fn, NM_CNT_cmds);
+	d = nm_cmd_desc(c->opcode);
+	if (!d) {
+		nm_cmd_fail(c, NM_ST_BAD_OP, NM_SYN_UNKNOWN_OP);
+	} else if (c->in_len < d->in_min) {
+		nm_cmd_fail(c, NM_ST_BAD_INP_LEN, NM_SYN_IN_LEN);
+	} else if (!cmd_state_ok(c->fn, d)) {
+		nm_cmd_fail(c, NM_ST_BAD_SYS_STATE, NM_SYN_NOT_ENABLED);
+	} else if (c->uid && c->opcode != MLX5_CMD_OP_DESTROY_UCTX &&
+		   !nm_obj_lookup(c->fn, NM_OBJ_UCTX, c->uid)) {
+		nm_cmd_fail(c, NM_ST_BAD_RES, NM_SYN_NO_OBJECT);
+	} else if (given >= d->out_max) {
+		d->fn(c);
+	} else {
+		/* The driver wants less than the layout has: clip. */
+		layout = calloc(1, d->out_max);
+		if (!layout) {
+			nm_cmd_fail(c, NM_ST_NO_RES, NM_SYN_NO_MEMORY);
+		} else {
+			c->out = layout;
+			c->out_len = d->out_max;
+			d->fn(c);
+			memcpy(given_out, layout, given);
+			c->out = given_out;
+			c->out_len = given;
+		}
+	}
+	free(layout);
+	if (c->status != NM_ST_OK) {
+		nm_count(c->fn, NM_CNT_cmd_errors);
+		memset(c->out, 0, c->out_len);
+	}
+	c->out[0] = c->status;
+	nm_wr32(c->out + 4, c->syndrome);
+	nm_trace(c->fn, NM_TR_CMD,
+		 "slot %u %s op_mod %#x uid %u in %u out %u status %#x %s",
+		 c->slot, d ? d->name : "UNKNOWN", c->op_mod, c->uid, c->in_len,
+		 c->out_len, c->status, c->syndrome ? nm_syn_name(c->syndrome) : "");
+	if (!d)
+		nm_trace(c->fn, NM_TR_ERR, "unknown opcode %#x", c->opcode);
+}
+
+/* Answers a slot: output first, the owner byte last, then the event. */
+static void cmd_answer(struct nm_fn *fn, unsigned int slot, const u8 *out,
+		       enum nm_deliv deliv, bool event)
+{
+	struct nm_cmd_entry *e = nm_dma_ptr(&fn->dma, cmd_slot_addr(fn, slot),
+					    sizeof(*e), NM_DMA_R | NM_DMA_W);
+	u8 data[28] = { };
+
+	if (!e)
+		return;
+	if (deliv)
+		nm_count(fn, NM_CNT_cmd_delivery_errors);
+	if (out)
+		memcpy(e->out, out, sizeof(e->out));
+	__atomic_store_n(&e->status_own, deliv << 1, __ATOMIC_RELEASE);
+	if (!event || !fn->eq_cmd)
+		return;
+	nm_wr32(data, 1u << slot);
+	nm_eq_post(fn, fn->eq_cmd, NM_EV_CMD, 0, data, sizeof(data));
+}
+
+static enum nm_deliv cmd_check(struct nm_fn *fn, const struct nm_cmd_entry *e)
+{
+	u32 in_len = be32toh(e->in_len), out_len = be32toh(e->out_len);
+
+	if (e->type != NM_CMD_TYPE_PCI)
+		return NM_DELIV_CMD_TYPE;
+	if (in_len < 8 || in_len > NM_CMD_MAX_IN)
+		return NM_DELIV_IN_LENGTH;
+	if (out_len < 8 || out_len > NM_CMD_MAX_OUT)
+		return NM_DELIV_OUT_LENGTH;
+	return cmd_scatter(fn, e, NULL, out_len);
+}
+
+static void cmd_run(struct nm_fn *fn, unsigned int slot,
+		    const struct nm_cmd_entry *e)
+{
+	struct nm_cmd_fault *f;
+	struct nm_cmd c = {
+		.fn = fn, .slot = slot,
+		.in_len = be32toh(e->in_len), .out_len = be32toh(e->out_len),
+	};
+	enum nm_deliv deliv = NM_DELIV_FW;
+	u32 i;
+
+	/* Room for a whole inline part on both sides. */
+	c.in = calloc(1, c.in_len + sizeof(e->in));
+	c.out = calloc(1, c.out_len + sizeof(e->out));
+	if (!c.in || !c.out)
+		goto answer;
+	deliv = cmd_gather(fn, e, c.in, c.in_len);
+	if (deliv)
+		goto answer;
+	f = nm_fault_cmd(fn, nm_rd16(c.in));
+	if (f && f->kind == NM_CMD_FAULT_SILENT) {
+		nm_trace(fn, NM_TR_ERR, "fault: %s is not answered",
+			 nm_cmd_name(nm_rd16(c.in)));
+		goto out;
+	}
+	if (f && f->kind == NM_CMD_FAULT_DELIVERY) {
+		deliv = f->status;
+		goto answer;
+	}
+	if (f && f->kind == NM_CMD_FAULT_STATUS) {
+		c.out[0] = f->status;
+		nm_wr32(c.out + 4, NM_SYN_FAULT);
+		nm_trace(fn, NM_TR_ERR, "fault: %s fails with status %#x",
+			 nm_cmd_name(nm_rd16(c.in)), f->status);
+	} else {
+		nm_cmd_exec(&c);
+	}
+	if (f && f->kind == NM_CMD_FAULT_CORRUPT)
+		for (i = 8; i < c.out_len; i++)
+			c.out[i] ^= 0xff;
+	if (f && f->kind == NM_CMD_FAULT_NO_EVENT)
+		c.no_event = true;
+	deliv = cmd_scatter(fn, e, c.out, c.out_len);
+answer:
+	cmd_answer(fn, slot, deliv ? NULL : c.out, deliv, !c.no_event);
+out:
+	free(c.in);
+	free(c.out);
+}
+
+void nm_cmd_run_slots(struct nm_fn *fn, u32 slots)
+{
+	struct nm_cmd_entry e;
+
+	if (fn->state == NM_FN_DEAD)
+		return;
+	while (slots) {
+		unsigned int slot = __builtin_ctz(slots);
+		enum nm_deliv deliv;
+
+		slots &= slots - 1;
+		if (!nm_dma_read(fn, cmd_slot_addr(fn, slot), &e, sizeof(e)) ||
+		    !(e.status_own & 1))
+			continue;	/* a doorbell without a command */
+		deliv = cmd_check(fn, &e);
+		if (deliv)
+			cmd_answer(fn, slot, NULL, deliv, true);
+		else
+			cmd_run(fn, slot, &e);
+	}
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Faults that the control socket arms. Context: nm_model.lock. */
+#ifndef NM_FAULT_H
+#define NM_FAULT_H
+
+#include "ifc.h"
+
+struct nm_fn;
+struct nm_cmd;
+
+enum nm_cmd_fault_kind {
+	NM_CMD_FAULT_NONE,
+	NM_CMD_FAULT_STATUS,	/* refuse with a status */
+	NM_CMD_FAULT_SILENT,	/* run nothing, answer nothing */
+	NM_CMD_FAULT_DELIVERY,	/* a delivery status */
+	NM_CMD_FAULT_CORRUPT,	/* run it, then flip the output's bytes */
+	NM_CMD_FAULT_NO_EVENT,	/* run it, lose the completion event */
+	NM_CMD_FAULT_DELAY,	/* run it, answer after some milliseconds */
+};
+
+struct nm_cmd_fault {
+	u8 kind;
+	u8 status;
+	u16 opcode;	/* 0: any */
+	u32 skip;	/* matching commands to let pass first */
+	u32 count;	/* then hit this many; 0: all */
+	u32 delay_ms;
+};
+
+#define NM_MAX_CMD_FAULTS	8
+
+struct nm_faults {
+	struct nm_cmd_fault cmd[NM_MAX_CMD_FAULTS];
+	u32 drop_eqe;		/* completion events to lose */
+	u32 dup_eqe;		/* to write twice */
+	u32 tx_err_cqe;		/* send WQEs to complete in error */
+	u32 rx_err_cqe;
+	u32 tx_stall;		/* 1: ignore send doorbells */
+	u32 cqe_bad_owner;	/* completions with the wrong owner bit */
+};
+
+/* The fault that hits this command, if any; counts down. */
+struct nm_cmd_fault *nm_fault_cmd(struct nm_fn *fn, u16 opcode);
+/* True as long as *@n is not zero; counts down. */
+static inline bool nm_fault_take(u32 *n)
+{
+	if (!*n)
+		return false;
+	(*n)--;
+	return true;
+}
+
+#endif /* NM_FAULT_H */

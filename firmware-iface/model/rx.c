@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Reception: steering, hash, scatter into the queue, completion. */
+#include "mkey.h"
+#include "pkt.h"
+#include "port.h"
+#include "rss.h"
+#include "steer.h"
+#include "trace.h"
+#include "wire.h"
+
+#define RX_MAX_IOV	64
+#define RX_MAX_SEGS	32
+
+/* A frame on its way to one or more queues */
+struct rx_frame {
+	struct nm_pkt p;
+	u32 hash;
+	u8 hash_type;
+	u32 tag;
+	bool ip_ok;
+	bool l4_ok;
+	bool checked;
+	u16 sum;	/* of everything behind the Ethernet header */
+};
+
+static void rx_checksums(struct nm_fn *fn, struct rx_frame *f)
+{
+	if (f->checked)
+		return;
+	f->checked = true;
+	f->sum = nm_csum(f->p.data + 14, f->p.len - 14);
+	f->ip_ok = f->p.ip_ver && nm_csum_ip_ok(&f->p);
+	f->l4_ok = f->ip_ok && f->p.l4_off && nm_csum_l4_ok(&f->p);
+	if (f->p.ip_ver && (!f->ip_ok || (f->p.l4_off && !f->l4_ok)))
+		nm_count(fn, NM_CNT_rx_csum_bad);
+}
+
+static u8 rx_l4_type(const struct nm_pkt *p)
+{
+	const u8 *l4 = p->data + p->l4_off;
+	u32 hdr;
+
+	if (!p->l4_off)
+		return 0;
+	if (p->l4_proto == NM_IP_UDP)
+		return NM_CQE_L4_UDP;
+	if (!(l4[13] & 0x10))
+		return NM_CQE_L4_TCP_NO_ACK;
+	hdr = (l4[12] >> 4) * 4;
+	return p->l4_off + hdr < p->ip_end ? NM_CQE_L4_TCP_ACK_DATA :
+					     NM_CQE_L4_TCP_ACK_ONLY;
+}
+
+static void rx_cqe(struct nm_fn *fn, struct nm_rq *rq, struct rx_frame *f,
+		   struct nm_cqe *cqe, bool strip)
+{
+	u64 ts = fn->model->now_ns - fn->model->epoch_ns;
+	const struct nm_pkt *p = &f->p;
+	u16 sum = f->sum;
+
+	/* A stripped tag is not in the data, so not in its sum either. */
+	if (strip)
+		sum = nm_csum_add(sum, ~nm_csum(p->data + 14, 4));
+	*cqe = (struct nm_cqe){
+		.rss_hash = htobe32(f->hash),
+		.rss_hash_type = f->hash_type,
+		.check_sum = htobe16(sum),
+		.flags_rqpn = htobe32(rq->obj.id),
+		.hds_ip_ext = NM_CQE_L2_OK | (f->ip_ok ? NM_CQE_L3_OK : 0) |
+			      (f->l4_ok ? NM_CQE_L4_OK : 0),
+		.l4_l3_hdr_type = rx_l4_type(p) |
+			(p->ip_ver == 4 ? NM_CQE_L3_IPV4 :
+			 p->ip_ver == 6 ? NM_CQE_L3_IPV6 : 0) |
+			(strip ? NM_CQE_HAS_VLAN : 0),
+		.vlan_info = htobe16(strip ? p->vlan_tci : 0),
+		.srqn = htobe32(rq->user_index),
+		.byte_cnt = htobe32(p->len - (strip ? 4 : 0)),
+		.timestamp_h = htobe32(ts >> 32),
+		.timestamp_l = htobe32(ts),
+		.sop_drop_qpn = htobe32(f->tag),
+		.wqe_counter = htobe16(rq->pc),
+		.op_own = NM_CQE_RESP_SEND << 4,
+	};
+}
+
+/* Host pieces of the WQE at the head of a cyclic queue, @len bytes at most */
+static int rx_wqe_iov(struct nm_fn *fn, struct nm_rq *rq, u32 len,
+		      struct nm_iov *iov)
+{
+	u32 mask = (1u << rq->log_size) - 1, size = 1u << rq->log_wqe, off;
+	u64 at = (u64)(rq->pc & mask) << rq->log_wqe;
+	int n = 0, got;
+
+	for (off = 0; off < size && len; off += sizeof(struct nm_wqe_data)) {
+		struct nm_wqe_data d;
+		u32 part;
+
+		if (!nm_buf_read(fn, &rq->buf, at + off, &d, sizeof(d)))
+			return -NM_SYND_LOCAL_PROT;
+		part = be32toh(d.byte_count);
+		if (!part || be32toh(d.lkey) == NM_LKEY_TERMINATE)
+			break;
+		if (part > len)
+			part = len;
+		got = nm_mkey_iov(fn, be32toh(d.lkey), rq->pd, be64toh(d.addr),
+				  part, NM_DMA_W, iov + n, RX_MAX_IOV - n);
+		if (got < 0)
+			return -NM_SYND_LOCAL_PROT;
+		n += got;
+		len -= part;
+	}
+	return len ? -NM_SYND_LOCAL_LENGTH : n;
+}
+
+static void rx_copy(const struct nm_iov *iov, const u8 *src, u32 len)
+{
+	while (len) {
+		u32 part = iov->len < len ? iov->len : len;
+
+		memcpy(iov->p, src, part);
+		src += part;
+		len -= part;
+		iov++;
+	}
+}
+
+/* @iov covers the frame less the tag, which is cut out while copying. */
+static void rx_copy_strip(struct nm_iov *iov, const u8 *src, u32 len)
+{
+	u32 head = 12;
+
+	while (head) {
+		u32 part = iov->len < head ? iov->len : head;
+
+		memcpy(iov->p, src, part);
+		iov->p += part;
+		iov->len -= part;
+		src += part;
+		head -= part;
+		if (!iov->len)
+			iov++;
+	}
+	rx_copy(iov, src + 4, len - 16);
+}
+
+static void rx_error(struct nm_fn *fn, struct nm_rq *rq, u8 synd)
+{
+	struct nm_err_cqe cqe = {
+		.srqn = htobe32(rq->user_index),
+		.syndrome = synd,
+		.s_wqe_opcode_qpn = htobe32(rq->obj.id),
+		.wqe_counter = htobe16(rq->pc),
+		.op_own = NM_CQE_RESP_ERR << 4,
+	};
+
+	nm_count(fn, NM_CNT_rx_scatter_errors);
+	nm_count(fn, NM_CNT_cqe_errors);
+	nm_trace(fn, NM_TR_ERR, "rqn %#x wqe %#x: syndrome %#x", rq->obj.id,
+		 rq->pc, synd);
+	rq->pc++;
+	nm_cq_post(rq->cq, (struct nm_cqe *)&cqe, true);
+	nm_rq_error(rq);
+	nm_event_queue(fn, synd == NM_SYND_LOCAL_PROT ? NM_EV_WQ_ACCESS :
+		       NM_EV_WQ_CATAS, 1, rq->obj.id);
+}
+
+static bool rx_has_wqe(struct nm_fn *fn, struct nm_rq *rq)
+{
+	u32 pi;
+
+	return nm_dbr_read(fn, &rq->dbr, 0, &pi) && rq->pc != (u16)pi;
+}
+
+static void rx_to_rq(struct nm_fn *fn, struct nm_rq *rq, struct rx_frame *f)
+{
+	bool strip = f->p.vlan && f->p.vlan_type == NM_ETH_VLAN && !rq->vsd;
+	u32 len = f->p.len - (strip ? 4 : 0);
+	struct nm_iov iov[RX_MAX_IOV];
+	struct nm_cqe cqe;
+	int n;
+
+	if (rq->state != NM_WQ_RDY) {
+		nm_count(fn, NM_CNT_rx_rq_not_ready);
+		return;
+	}
+	if (!rx_has_wqe(fn, rq)) {
+		nm_count(fn, NM_CNT_rx_no_buffer);
+		if (rq->qctr)
+			container_of(rq->qctr, struct nm_qctr, obj)->out_of_buffer++;
+		return;
+	}
+	if (nm_fault_take(&fn->faults.rx_err_cqe)) {
+		rx_error(fn, rq, NM_SYND_LOCAL_QP_OP);
+		return;
+	}
+	n = rx_wqe_iov(fn, rq, len, iov);
+	if (n < 0) {
+		rx_error(fn, rq, -n);
+		return;
+	}
+	if (strip)
+		rx_copy_strip(iov, f->p.data, f->p.len);
+	else
+		rx_copy(iov, f->p.data, len);
+	rx_checksums(fn, f);
+	rx_cqe(fn, rq, f, &cqe, strip);
+	rq->pc++;
+	if (!nm_cq_post(rq->cq, &cqe, false)) {
+		nm_rq_error(rq);
+		nm_event_queue(fn, NM_EV_WQ_CATAS, 1, rq->obj.id);
+		return;
+	}
+	nm_count(fn, NM_CNT_rx_delivered);
+}
+
+static void rx_to_tir(struct nm_fn *fn, struct nm_tir *tir, struct rx_frame *f)
+{
+	struct nm_rq *rq = tir->rq;
+
+	f->hash = 0;
+	f->hash_type = 0;
+	if (tir->rqt) {
+		f->hash = nm_rss_hash(tir, &f->p, &f->hash_type);
+		rq = tir->rqt->size ? tir->rqt->rq[f->hash % tir->rqt->size] : NULL;
+	}
+	if (rq)
+		rx_to_rq(fn, rq, f);
+	else
+		nm_count(fn, NM_CNT_rx_rq_not_ready);
+}
+
+void nm_rx_frame(struct nm_fn *fn, const u8 *frame, u32 len)
+{
+	struct rx_frame f = { };
+	struct nm_verdict v;
+	struct nm_match m;
+	u32 i;
+
+	nm_count(fn, NM_CNT_rx_packets);
+	nm_count_add(fn, NM_CNT_rx_bytes, len);
+	if (len > nm_port_frame_max(fn)) {
+		nm_count(fn, NM_CNT_rx_mtu_drops);
+		fn->port.rx_frames_over++;
+		return;
+	}
+	nm_port_count(&fn->port.rx, frame, len);
+	if (fn->state != NM_FN_READY)
+		return;
+	nm_pkt_parse(&f.p, frame, len);
+	nm_match_build(&m, &f.p);
+	nm_steer_rx(fn, &m, &v);
+	nm_trace(fn, NM_TR_PKT, "rx len %u ethertype %#x proto %u tirs %u", len,
+		 f.p.ethertype, f.p.l4_proto, v.nr);
+	if (!v.nr)
+		nm_count(fn, NM_CNT_rx_steer_drops);
+	for (i = 0; i < v.nr; i++) {
+		f.tag = v.tag[i];
+		rx_to_tir(fn, v.tir[i], &f);
+	}
+}

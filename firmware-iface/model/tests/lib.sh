@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+#
+# For the guest tests: TAP, two namespaces with one function each, waits with a limit.
+
+n=0
+failed=0
+
+ok() {
+	n=$((n + 1))
+	echo "ok $n - $*"
+}
+
+not_ok() {
+	n=$((n + 1))
+	failed=$((failed + 1))
+	echo "not ok $n - $*"
+}
+
+# check TEXT COMMAND...: one result; the command's output is shown when it fails.
+check() {
+	local text=$1 out
+	shift
+	if out=$("$@" 2>&1); then
+		ok "$text"
+	else
+		not_ok "$text"
+		printf '%s\n' "$out" | sed 's/^/# /'
+	fi
+}
+
+# wait_for SECONDS COMMAND...: until it succeeds
+wait_for() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.05
+	done
+}
+
+# The netdevs of the functions, in order of their PCI addresses
+netdev_of() {
+	local dir
+	for dir in /sys/bus/pci/devices/$1/net/*; do
+		[ -e "$dir" ] && basename "$dir" && return
+	done
+	return 1
+}
+
+FN0=0000:01:00.0
+FN1=0000:02:00.0
+
+load() {
+	modprobe mlx5_core || return 1
+	wait_for 60 netdev_of $FN0 && wait_for 60 netdev_of $FN1 || return 1
+	IF0=$(netdev_of $FN0)
+	IF1=$(netdev_of $FN1)
+}
+
+carrier() { [ "$(ip netns exec "$1" cat "/sys/class/net/$2/carrier" 2>/dev/null)" = 1 ]; }
+
+# n0 has function 0 with 10.0.0.1, n1 has function 1 with 10.0.0.2
+namespaces() {
+	local i dev
+	for i in 0 1; do
+		dev=IF$i
+		ip netns add n$i
+		ip link set "${!dev}" netns n$i
+		ip -n n$i link set lo up
+		ip -n n$i addr add 10.0.0.$((i + 1))/24 dev "${!dev}"
+		ip -n n$i addr add fd00::$((i + 1))/64 dev "${!dev}" nodad
+		ip -n n$i link set "${!dev}" up
+	done
+	wait_for 30 carrier n0 "$IF0" && wait_for 30 carrier n1 "$IF1"
+}
+
+n0() { ip netns exec n0 "$@"; }
+n1() { ip netns exec n1 "$@"; }
+
+done_testing() {
+	echo "1..$n"
+	[ "$failed" = 0 ]
+}
