@@ -194,7 +194,9 @@ bool nm_wq_init(struct nm_cmd *c, struct nm_obj *obj, void *wq, u32 tail,
 		nm_cmd_fail(c, NM_ST_BAD_PARAM, NM_SYN_QUEUE_STRIDE);
 		return false;
 	}
-	if (!nm_obj_use(c, obj, NM_OBJ_PD, NM_GET(wq, wq, pd)))
+	/* mlx5e's drop queue has no protection domain: no key will match. */
+	if (NM_GET(wq, wq, pd) &&
+	    !nm_obj_use(c, obj, NM_OBJ_PD, NM_GET(wq, wq, pd)))
 		return false;
 	if (uar) {
 		*uar = NM_GET(wq, wq, uar_page);

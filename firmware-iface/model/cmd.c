@@ -88,6 +88,9 @@ void nm_cmd_exec(struct nm_cmd *c)
 
 	c->opcode = nm_rd16(c->in);
 	c->uid = nm_rd16(c->in + 2);
+	/* The kernel's mark for its objects that every context may use */
+	if (c->uid == NM_UID_SHARED)
+		c->uid = 0;
 	c->op_mod = nm_rd16(c->in + 6);
 	c->status = NM_ST_OK;
 	c->syndrome = 0;
@@ -213,6 +216,11 @@ static void cmd_run(struct nm_fn *fn, unsigned int slot,
 answer:
 	cmd_answer(fn, slot, deliv ? NULL : c.out, deliv, !c.no_event);
 out:
+	/* Keys pass through here. */
+	if (c.in)
+		explicit_bzero(c.in, c.in_len);
+	if (c.out)
+		explicit_bzero(c.out, c.out_len);
 	free(c.in);
 	free(c.out);
 }

@@ -14,6 +14,7 @@
 #include "hw.h"
 #include "obj.h"
 
+#define NM_UID_SHARED	0xffff
 #define NM_CMD_MAX_IN	(1u << 20)
 #define NM_CMD_MAX_OUT	(1u << 17)
 

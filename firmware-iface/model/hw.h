@@ -225,6 +225,7 @@ enum nm_cqe_bits {
 	NM_CQE_RSS_IPV6		= 2 << 2,
 	NM_CQE_RSS_TCP		= 1 << 6,
 	NM_CQE_RSS_UDP		= 2 << 6,
+	NM_CQE_RSS_IPSEC	= 3 << 6,
 };
 
 #define NM_WQE_BB	64

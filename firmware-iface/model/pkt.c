@@ -8,6 +8,8 @@ static void parse_l4(struct nm_pkt *p, u32 off)
 {
 	u32 need = p->l4_proto == NM_IP_TCP ? 20 : 8;
 
+	if (off < p->ip_end && !p->frag)
+		p->l4_raw = off;
 	if (p->l4_proto != NM_IP_TCP && p->l4_proto != NM_IP_UDP)
 		return;
 	if (p->frag || off + need > p->ip_end)

@@ -11,7 +11,7 @@
 enum nm_proto {
 	NM_ETH_IPV4 = 0x0800, NM_ETH_IPV6 = 0x86dd,
 	NM_ETH_VLAN = 0x8100, NM_ETH_QINQ = 0x88a8,
-	NM_IP_TCP = 6, NM_IP_UDP = 17,
+	NM_IP_TCP = 6, NM_IP_UDP = 17, NM_IP_ESP = 50, NM_IP_AH = 51,
 };
 
 /**
@@ -20,6 +20,7 @@ enum nm_proto {
  * @vlan: number of tags, of which the first is described
  * @ip_ver: 4, 6 or 0
  * @l4_off: 0 when there is no L4 header to look at (fragment, too short)
+ * @l4_raw: where the IP payload begins, whatever it is; 0: nowhere
  * @l4_proto: IP protocol, also when @l4_off is 0
  * @ip_end: end of the IP packet by its own length, at most the frame's
  * @bad_len: the IP length reaches beyond the frame
@@ -29,6 +30,7 @@ struct nm_pkt {
 	u32 len;
 	u16 l3_off;
 	u16 l4_off;
+	u16 l4_raw;
 	u32 ip_end;
 	u16 ethertype;
 	u16 vlan_type;

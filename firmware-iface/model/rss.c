@@ -4,7 +4,7 @@
 
 enum {
 	SEL_SRC_IP = BIT(0), SEL_DST_IP = BIT(1),
-	SEL_L4_SPORT = BIT(2), SEL_L4_DPORT = BIT(3),
+	SEL_L4_SPORT = BIT(2), SEL_L4_DPORT = BIT(3), SEL_SPI = BIT(4),
 };
 
 /* The 32 key bits that begin at bit @n */
@@ -71,6 +71,18 @@ static void rss_put_pair(u8 *in, u32 *n, const u8 *a, const u8 *b, u32 size,
 	}
 }
 
+/* ESP has its SPI in front, AH behind four bytes. */
+static bool rss_spi(const struct nm_pkt *p, u8 *out)
+{
+	u32 off = p->l4_raw + (p->l4_proto == NM_IP_AH ? 4 : 0);
+
+	if (!p->l4_raw || off + 4 > p->ip_end ||
+	    (p->l4_proto != NM_IP_ESP && p->l4_proto != NM_IP_AH))
+		return false;
+	memcpy(out, p->data + off, 4);
+	return true;
+}
+
 u32 nm_rss_hash(const struct nm_tir *tir, const struct nm_pkt *p, u8 *type)
 {
 	const u8 *ip = p->data + p->l3_off, *l4 = p->data + p->l4_off;
@@ -93,6 +105,10 @@ u32 nm_rss_hash(const struct nm_tir *tir, const struct nm_pkt *p, u8 *type)
 			     tir->fields & SEL_L4_DPORT);
 		*type |= p->l4_proto == NM_IP_TCP ? NM_CQE_RSS_TCP :
 						    NM_CQE_RSS_UDP;
+	}
+	if (tir->fields & SEL_SPI && rss_spi(p, in + n)) {
+		n += 4;
+		*type |= NM_CQE_RSS_IPSEC;
 	}
 	return tir->fn == NM_RSS_TOEPLITZ ? nm_toeplitz(tir, in, n) :
 					    rss_xor8(in, n);

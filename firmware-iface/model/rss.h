@@ -8,7 +8,7 @@
 
 #define NM_RQT_MAX	1024
 #define NM_RSS_KEY	40
-#define NM_RSS_INPUT	36	/* two IPv6 addresses, two ports */
+#define NM_RSS_INPUT	40	/* two IPv6 addresses, two ports, an SPI */
 
 struct nm_rqt {
 	struct nm_obj obj;

@@ -107,7 +107,7 @@ static bool tir_set_hash(struct nm_cmd *c, struct nm_tir *tir, void *ctx)
 	u32 fn = NM_GET(tirc, ctx, rx_hash_fn);
 
 	if (fn > NM_RSS_TOEPLITZ ||
-	    NM_GET(rx_hash_field_select, sel, selected_fields) & ~0xfu) {
+	    NM_GET(rx_hash_field_select, sel, selected_fields) & ~0x1fu) {
 		nm_cmd_fail(c, NM_ST_BAD_PARAM, NM_SYN_RSS_HASH);
 		return false;
 	}

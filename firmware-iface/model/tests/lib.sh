@@ -48,12 +48,36 @@ netdev_of() {
 	return 1
 }
 
+# ctl WORDS: a JSON request to the model; prints the answer
+ctl_port() {
+	local dir
+	for dir in /sys/class/virtio-ports/*; do
+		if [ "$(cat "$dir/name")" = nicmodel.ctl ]; then
+			echo "/dev/${dir##*/}"
+			return
+		fi
+	done
+	return 1
+}
+
+ctl() {
+	local answer
+	[ -n "$ctl_open" ] || { exec 9<>"$(ctl_port)"; ctl_open=1; }
+	printf '%s\n' "$1" >&9
+	read -r -t 20 answer <&9 || return 1
+	printf '%s\n' "$answer"
+	[[ $answer == *'"ok":true'* ]]
+}
+
+# stat FN NAME: a counter of the model
+stat() { ctl "{\"cmd\":\"stats\",\"fn\":$1}" | jq ".$2"; }
+
 FN0=0000:01:00.0
 FN1=0000:02:00.0
 
 load() {
 	modprobe mlx5_core || return 1
-	wait_for 60 netdev_of $FN0 && wait_for 60 netdev_of $FN1 || return 1
+	wait_for 5 netdev_of $FN0 && wait_for 5 netdev_of $FN1 || return 1
 	IF0=$(netdev_of $FN0)
 	IF1=$(netdev_of $FN1)
 }
@@ -72,7 +96,7 @@ namespaces() {
 		ip -n n$i addr add fd00::$((i + 1))/64 dev "${!dev}" nodad
 		ip -n n$i link set "${!dev}" up
 	done
-	wait_for 30 carrier n0 "$IF0" && wait_for 30 carrier n1 "$IF1"
+	wait_for 10 carrier n0 "$IF0" && wait_for 10 carrier n1 "$IF1"
 }
 
 n0() { ip netns exec n0 "$@"; }
