@@ -272,9 +272,11 @@ QOFF_API const char *qoff_stat_name(unsigned int id);
  *
  * * -EBADF: @fd or @join_fd is not open
  * * -ENOTSOCK: it is not a socket
- * * -EOPNOTSUPP: it is not a UDP socket (IPv4, IPv6; UDP-Lite is refused)
+ * * -EPROTONOSUPPORT: it is not a UDP socket (IPv4, IPv6; UDP-Lite is refused)
+ * * -EOPNOTSUPP: its protocol functions are not the stock ones
  * * -EBUSY: the socket is attached already, corked, a tunnel's, or in a sockmap
- * * -EINVAL: @join_fd is not attached, lengths differ, or unknown @flags
+ * * -EINVAL: @join_fd is not attached, lengths differ, zero checksums, or unknown @flags
+ * * -ERANGE: @dcid_len is over 20
  * * -ENOMEM, -ENOBUFS: memory or a limit of the user
  */
 QOFF_API int qoff_attach(struct qoff *q, int fd, int join_fd, unsigned int dcid_len,
@@ -408,8 +410,8 @@ QOFF_API int qoff_ctx_add(struct qoff_sock *s, const struct qoff_ctx_param *p,
  * the old one.
  *
  * Return: 0; -ENOENT, -ESTALE (no such context, another generation); -EINVAL;
- * -EEXIST (this key is installed already); -EBUSY (packets sealed with the key that
- * it replaces are in flight); -ENOMEM.
+ * -EEXIST (this key is installed already); -EBUSY (the newest key was not used yet, or
+ * packets sealed with the key that would be replaced are in flight); -ENOMEM.
  */
 QOFF_API int qoff_ctx_update(struct qoff_sock *s, struct qoff_ctx_id id, unsigned int phase,
 			     const struct qoff_keys *keys);
@@ -613,8 +615,9 @@ struct qoff_tx_msg {
  * Return: payload bytes, or a negative errno; nothing is sent then:
  *
  * * -EINVAL: malformed: counts, lengths, flags, reserved fields; a packet too short
- *   for its header-protection sample; a phase without a key or older than the last;
+ *   for its header-protection sample; two phases, or one older than the last;
  *   UDP_SEGMENT or a second QOFF_CMSG beside
+ * * -ENOKEY: no key of the packets' phase
  * * -EPROTO: a long header, the fixed bit clear, reserved bits set
  * * -ERANGE: a packet number over QOFF_PN_MAX
  * * -EBADMSG: the header's truncated packet number is not that of the given one
@@ -623,7 +626,7 @@ struct qoff_tx_msg {
  *   is not above the last
  * * -EMSGSIZE: a packet over the path MTU, or more than a datagram holds in all
  * * -EKEYEXPIRED: the key has reached its limit; a key update is due
- * * -EOPNOTSUPP: multicast or broadcast destination
+ * * -EOPNOTSUPP: multicast or broadcast destination, MSG_MORE, MSG_OOB
  * * -EAGAIN, -ENOBUFS: no room in the socket buffer or queue now
  * * what sendmsg(2) says about destination and route
  */

@@ -3,7 +3,10 @@
  * Devices: asked and set over netlink, whatever the handle's backend.
  */
 #include <errno.h>
+#include <net/if.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <linux/rtnetlink.h>
 
@@ -208,6 +211,24 @@ static int route(const struct qoff_addr *dst, unsigned int *ifindex)
 		err = route_answer(nlh, ifindex);
 	mnl_socket_close(nl);
 	return err;
+}
+
+unsigned int qoff_route_mtu(const struct qoff_addr *dst)
+{
+	unsigned int ifindex;
+	struct ifreq ifr;
+	int fd, mtu = 0;
+
+	memset(&ifr, 0, sizeof(ifr));
+	if (route(dst, &ifindex) || !if_indextoname(ifindex, ifr.ifr_name))
+		return 0;
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return 0;
+	if (!ioctl(fd, SIOCGIFMTU, &ifr))
+		mtu = ifr.ifr_mtu;
+	close(fd);
+	return mtu > 0 ? mtu : 0;
 }
 
 int qoff_dev_for(struct qoff *q, const struct sockaddr *dst, unsigned int *ifindex,

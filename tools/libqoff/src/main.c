@@ -117,7 +117,7 @@ static int check_udp(int fd, int *family)
 		return qoff_fail(errno, "descriptor %d: %s", fd, strerror(errno));
 	if ((*family != AF_INET && *family != AF_INET6) || type != SOCK_DGRAM ||
 	    proto != IPPROTO_UDP)
-		return qoff_fail(EOPNOTSUPP, "descriptor %d is not a UDP socket", fd);
+		return qoff_fail(EPROTONOSUPPORT, "descriptor %d is not a UDP socket", fd);
 	return 0;
 }
 

@@ -191,4 +191,9 @@ struct qoff_addr {
 int qoff_addr_from(const struct sockaddr *sa, struct qoff_addr *a);
 void qoff_addr_to(const struct qoff_addr *a, struct sockaddr_storage *ss);
 
+/* dev.c */
+
+/* MTU of the device that the route to @dst leads to; 0: not known. */
+unsigned int qoff_route_mtu(const struct qoff_addr *dst);
+
 #endif /* QOFF_PRIV_H */

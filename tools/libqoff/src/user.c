@@ -60,6 +60,14 @@ static int on(int fd, int level, int opt)
 	return setsockopt(fd, level, opt, &one, sizeof(one));
 }
 
+static bool is_on(int fd, int opt)
+{
+	socklen_t len = sizeof(int);
+	int val = 0;
+
+	return !getsockopt(fd, SOCK_SOL_UDP, opt, &val, &len) && val;
+}
+
 /* What a receive needs to know of a packet. A kernel that lacks one of these makes
  * the record poorer, not wrong.
  */
@@ -80,13 +88,12 @@ static int user_attach(struct qoff_sock *s, struct qoff_sock *join, int join_fd,
 		       unsigned int dcid_len)
 {
 	struct user_sock *u;
-	int cork = 0;
-	socklen_t len = sizeof(cork);
-
 	if (join_fd >= 0 && !join)
 		return qoff_fail(EINVAL, "descriptor %d is not attached", join_fd);
-	if (!getsockopt(s->fd, SOCK_SOL_UDP, UDP_CORK, &cork, &len) && cork)
+	if (is_on(s->fd, UDP_CORK))
 		return qoff_fail(EBUSY, "the socket is corked");
+	if (is_on(s->fd, UDP_NO_CHECK6_TX))
+		return qoff_fail(EINVAL, "the socket sends zero checksums (UDP_NO_CHECK6_TX)");
 	u = calloc(1, sizeof(*u));
 	if (!u)
 		return qoff_fail(ENOMEM, "no memory");

@@ -233,6 +233,8 @@ int user_ctx_update(struct qoff_sock *s, struct qoff_ctx_id id, unsigned int pha
 				qoff_cipher_name(ctx->cipher));
 	else if (!newest || newest->seq != ctx->newest)
 		err = qoff_fail(EINVAL, "the newest key has phase %u already", phase);
+	else if (ctx->slot[phase] && ctx->cur != ctx->newest)
+		err = qoff_fail(EBUSY, "the newest key was not used yet, the older one still is");
 	else
 		err = new_key(s->q, keys, newest, ctx->newest + 1, &key);
 	if (!err) {

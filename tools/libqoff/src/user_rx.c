@@ -21,6 +21,7 @@
  * @bounce: for a packet that straddles two iovecs, on demand
  * @rx: record
  * @seg: its entries
+ * @tstamp: arrival of each packet
  * @slot: the first packet's
  */
 struct batch {
@@ -33,6 +34,7 @@ struct batch {
 	uint8_t *bounce;
 	struct qoff_rx rx;
 	struct qoff_rx_seg seg[QOFF_MAX_SEGS];
+	uint64_t tstamp[QOFF_MAX_SEGS];
 	const struct rx_slot *slot;
 };
 
@@ -235,6 +237,7 @@ static int take_packet(struct batch *b, const struct rx_slot *slot, size_t off, 
 		return qoff_fail(ENOMEM, "no memory");
 	user_open(b->s, f, slot->buf + off, dst, len, b->peek, seg);
 	seg->tos = slot->tos;
+	b->tstamp[b->rx.nseg] = slot->tstamp;
 	if (dst == b->bounce)
 		scatter(b, dst, put);
 	b->used += put;
@@ -265,7 +268,8 @@ static int gather(struct batch *b)
 		if (b->rx.nseg && (len > b->room - b->used || !same_source(b->slot, slot)))
 			break;
 		next = flow_of(b, slot, slot->buf + off, len, f);
-		if (b->rx.nseg && next != f) {
+		/* As in the kernel, what has no flow comes alone. */
+		if (b->rx.nseg && (next != f || !f)) {
 			user_flow_put(next);
 			break;
 		}
@@ -274,7 +278,6 @@ static int gather(struct batch *b)
 		err = take_packet(b, slot, off, len, f);
 		if (err)
 			break;
-		b->rx.tstamp_ns = slot->tstamp;
 		off += len;
 		if (off >= slot->len) {
 			i++;
@@ -309,6 +312,7 @@ static void aggregate(struct batch *b)
 {
 	struct qoff_rx *rx = &b->rx;
 
+	rx->tstamp_ns = b->tstamp[rx->nseg - 1];
 	for (unsigned int i = 0; i < rx->nseg; i++) {
 		const struct qoff_rx_seg *s = &b->seg[i];
 
@@ -321,8 +325,10 @@ static void aggregate(struct batch *b)
 			rx->flags |= QOFF_RX_DUP;
 		if (!rx->nopened || s->pn < rx->pn_min)
 			rx->pn_min = s->pn;
-		if (!rx->nopened || s->pn > rx->pn_largest)
+		if (!rx->nopened || s->pn > rx->pn_largest) {
 			rx->pn_largest = s->pn;
+			rx->tstamp_ns = b->tstamp[i];
+		}
 		rx->nopened++;
 		rx->ect1 += (s->tos & 3) == 1;
 		rx->ect0 += (s->tos & 3) == 2;

@@ -60,10 +60,9 @@ static bool all_zero(const uint8_t *p, size_t len)
 }
 
 /* The control message, offload/tx.c has the same rules in the same order. */
-static int parse_tx(struct super *sp, const uint8_t *p, size_t len)
+static int parse_head(struct super *sp, const uint8_t *p, size_t len)
 {
 	struct qoff_tx *tx = &sp->tx;
-	size_t i;
 
 	if (len < QOFF_TX_HDR_MIN)
 		return bad(EINVAL, "the control message is shorter than its head");
@@ -78,39 +77,42 @@ static int parse_tx(struct super *sp, const uint8_t *p, size_t len)
 		return bad(E2BIG, "fields that are not known must be 0");
 	if (tx->flags & ~QOFF_TX_FLAGS || tx->resv)
 		return bad(EINVAL, "unknown flags or reserved fields");
-	p += tx->hdr_size;
-	for (i = 0; i < tx->nseg; i++, p += tx->seg_size) {
-		memcpy(&sp->seg[i], p, sizeof(sp->seg[i]));
-		if (!all_zero(p + sizeof(sp->seg[i]), tx->seg_size - sizeof(sp->seg[i])))
-			return bad(E2BIG, "fields that are not known must be 0");
-	}
+	if (tx->flags & QOFF_TX_RAW && (tx->flags & QOFF_TX_PN_OFFSETS || tx->ctx || tx->ctx_gen))
+		return bad(EINVAL, "QOFF_TX_RAW with a context or packet number offsets");
+	if (!(tx->flags & QOFF_TX_RAW) && !tx->ctx)
+		return bad(EINVAL, "context 0 is none");
+	if (!(tx->flags & QOFF_TX_RAW) && tx->pn > QOFF_PN_MAX)
+		return bad(ERANGE, "packet numbers end at 2^62-1");
 	return 0;
 }
 
-static int check_segs(struct super *sp)
+static int parse_segs(struct super *sp, const uint8_t *p)
 {
 	const struct qoff_tx *tx = &sp->tx;
+	bool offsets = tx->flags & QOFF_TX_PN_OFFSETS;
 	size_t sum = 0;
 
-	for (unsigned int i = 0; i < tx->nseg; i++) {
-		const struct qoff_tx_seg *g = &sp->seg[i];
+	p += tx->hdr_size;
+	for (unsigned int i = 0; i < tx->nseg; i++, p += tx->seg_size) {
+		struct qoff_tx_seg *g = &sp->seg[i];
 
+		memcpy(g, p, sizeof(*g));
+		if (!all_zero(p + sizeof(*g), tx->seg_size - sizeof(*g)))
+			return bad(E2BIG, "fields that are not known must be 0");
 		if (!g->len || g->flags)
 			return bad(EINVAL, "a packet without bytes or with flags");
-		if (!(tx->flags & QOFF_TX_PN_OFFSETS) && g->pn_off)
+		if (!offsets && g->pn_off)
 			return bad(EINVAL, "a packet number offset without QOFF_TX_PN_OFFSETS");
-		if (tx->flags & QOFF_TX_PN_OFFSETS && i && g->pn_off <= g[-1].pn_off)
-			return bad(EINVAL, "packet number offsets do not grow");
+		if (offsets && (i ? g->pn_off <= g[-1].pn_off : g->pn_off))
+			return bad(EINVAL, "packet number offsets begin at 0 and grow");
 		sum += g->len;
 		if (g->len > sp->max)
 			sp->max = g->len;
 	}
 	if (sum != sp->len)
 		return bad(EINVAL, "lengths do not add up to the payload");
-	if (tx->flags & QOFF_TX_RAW && (tx->ctx || tx->ctx_gen || tx->pn))
-		return bad(EINVAL, "QOFF_TX_RAW with a context or packet number");
-	if (!(tx->flags & QOFF_TX_RAW) && !tx->ctx)
-		return bad(EINVAL, "context 0 is none");
+	if (sp->len > QOFF_MAX_PAYLOAD_V6)
+		return bad(EMSGSIZE, "a super-packet is at most as long as a datagram");
 	return 0;
 }
 
@@ -126,50 +128,68 @@ static int append_control(struct super *sp, const struct cmsghdr *c)
 	return 0;
 }
 
-/* Return: 1 with a QOFF_CMSG, 0 without, or an error. */
-static int read_control(struct super *sp)
+/* Finds our control message and gathers the others: of our level there may be none
+ * beside it. A list without ours is the kernel's to judge.
+ */
+static int read_control(struct super *sp, const struct cmsghdr **ours)
 {
 	struct msghdr *m = (struct msghdr *)sp->msg;
-	bool found = false, segment = false;
+	bool malformed = false, other = false;
 	struct cmsghdr *c;
 	int err = 0;
 
+	*ours = NULL;
 	for (c = CMSG_FIRSTHDR(m); c && !err; c = CMSG_NXTHDR(m, c)) {
 		if (c->cmsg_len < CMSG_LEN(0) ||
-		    c->cmsg_len > (char *)m->msg_control + m->msg_controllen - (char *)c)
-			return bad(EINVAL, "malformed control messages");
-		if (c->cmsg_level != SOCK_SOL_UDP || (uint32_t)c->cmsg_type != QOFF_CMSG) {
-			segment |= c->cmsg_level == SOCK_SOL_UDP && c->cmsg_type == UDP_SEGMENT;
-			err = append_control(sp, c);
-			continue;
+		    c->cmsg_len > (char *)m->msg_control + m->msg_controllen - (char *)c) {
+			malformed = true;
+			break;
 		}
-		if (found)
-			return bad(EINVAL, "two QOFF_CMSG in one call");
-		found = true;
-		err = parse_tx(sp, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
+		if (c->cmsg_level != SOCK_SOL_UDP)
+			err = append_control(sp, c);
+		else if ((uint32_t)c->cmsg_type != QOFF_CMSG || *ours)
+			other = true;
+		else
+			*ours = c;
 	}
-	if (err)
-		return err;
-	if (found && segment)
-		return bad(EINVAL, "QOFF_CMSG and UDP_SEGMENT exclude one another");
-	return found;
+	if (*ours && (malformed || other))
+		return bad(EINVAL, "QOFF_CMSG stands alone of its level");
+	return *ours ? err : 0;
 }
 
 /* Where the packets go, for limits that depend on it. */
 static int destination(const struct super *sp, struct sockaddr_storage *ss)
 {
+	bool v4 = sp->s->family == AF_INET;
 	socklen_t len = sizeof(*ss);
 
 	memset(ss, 0, sizeof(*ss));
-	if (sp->msg->msg_name) {
-		if (sp->msg->msg_namelen < sizeof(struct sockaddr_in))
-			return bad(EINVAL, "short address");
-		if (len > sp->msg->msg_namelen)
-			len = sp->msg->msg_namelen;
-		memcpy(ss, sp->msg->msg_name, len);
+	if (!sp->msg->msg_name) {
+		if (getpeername(sp->s->fd, (void *)ss, &len))
+			return bad(EDESTADDRREQ, "no destination");
 		return 0;
 	}
-	return getpeername(sp->s->fd, (void *)ss, &len) ? bad(EDESTADDRREQ, "no destination") : 0;
+	if (sp->msg->msg_namelen < (v4 ? sizeof(struct sockaddr_in) : sizeof(sa_family_t)))
+		return bad(EINVAL, "short address");
+	if (len > sp->msg->msg_namelen)
+		len = sp->msg->msg_namelen;
+	memcpy(ss, sp->msg->msg_name, len);
+	if (v4 && ss->ss_family != AF_INET)
+		return bad(EAFNOSUPPORT, "not an IPv4 address");
+	return 0;
+}
+
+/* DPLPMTUD (RFC 8899) sends what the device takes, whatever was learned of the path. */
+static bool probes(const struct qoff_sock *s)
+{
+	bool v4 = s->family == AF_INET;
+	socklen_t len = sizeof(int);
+	int val = 0;
+
+	if (getsockopt(s->fd, v4 ? IPPROTO_IP : IPPROTO_IPV6,
+		       v4 ? IP_MTU_DISCOVER : IPV6_MTU_DISCOVER, &val, &len))
+		return false;
+	return val >= IP_PMTUDISC_PROBE;
 }
 
 /* By a socket of its own that asks the route: the caller's may be unconnected. */
@@ -178,6 +198,13 @@ static unsigned int ask_mtu(const struct super *sp, const struct sockaddr_storag
 	bool v4 = dst->ss_family == AF_INET;
 	socklen_t len = sizeof(int);
 	int fd, mtu = 0, dev = 0;
+	struct qoff_addr a;
+
+	if (probes(sp->s)) {
+		if (!qoff_addr_from((const void *)dst, &a))
+			mtu = qoff_route_mtu(&a);
+		return mtu > 48 ? mtu - (v4 ? 28 : 48) : 0;
+	}
 
 	fd = socket(dst->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
@@ -240,8 +267,8 @@ static int check_path(const struct super *sp)
 		return err;
 	if (sp->len > (a.len == 4 ? QOFF_MAX_PAYLOAD_V4 : QOFF_MAX_PAYLOAD_V6))
 		return bad(EMSGSIZE, "a super-packet is at most as long as a datagram");
-	if (!(sp->tx.flags & QOFF_TX_RAW) && is_multicast(&a))
-		return bad(EOPNOTSUPP, "multicast and broadcast are not sealed");
+	if (is_multicast(&a))
+		return bad(EOPNOTSUPP, "super-packets are not sent to multicast and broadcast");
 	qoff_addr_to(&a, &dst);
 	if (sp->max > 1232 && sp->max > path_limit(sp, &dst)) {
 		forget_mtu(sp->s);
@@ -304,7 +331,7 @@ static int check_packets(struct super *sp)
 	}
 	sp->key = sp->ctx->slot[phase];
 	if (!sp->key)
-		return bad(EINVAL, "no key of this phase");
+		return bad(ENOKEY, "no key of this phase");
 	return 0;
 }
 
@@ -315,7 +342,7 @@ static int admit(struct super *sp)
 	uint64_t limit = qoff_cipher_info(ctx->cipher)->seal_limit;
 
 	if (ctx->dead)
-		return bad(ENOENT, "the context was deleted");
+		return bad(ESTALE, "the context was deleted");
 	if (pn_of(sp, 0) < ctx->next_pn)
 		return bad(ESTALE, "the packet number is not above the last one");
 	if (sp->key->seq < ctx->cur)
@@ -588,14 +615,17 @@ static int send_raw(struct super *sp)
 	return 0;
 }
 
-static int send_super(struct super *sp)
+static int send_super(struct super *sp, const struct cmsghdr *c)
 {
-	struct qoff_ctx_id id = { sp->tx.ctx, sp->tx.ctx_gen };
+	const uint8_t *p = CMSG_DATA((struct cmsghdr *)c);
+	struct qoff_ctx_id id;
 	int err;
 
-	if (sp->flags & (MSG_MORE | MSG_OOB))
-		return bad(EINVAL, "a super-packet is sent in one call");
-	err = check_segs(sp);
+	err = parse_head(sp, p, c->cmsg_len - CMSG_LEN(0));
+	if (!err && sp->flags & (MSG_MORE | MSG_OOB))
+		err = bad(EOPNOTSUPP, "a super-packet is sent in one call");
+	if (!err)
+		err = parse_segs(sp, p);
 	if (!err)
 		err = check_path(sp);
 	if (err)
@@ -604,6 +634,8 @@ static int send_super(struct super *sp)
 		return send_raw(sp);
 	/* Sealed bytes are a copy anyway. */
 	sp->flags &= ~MSG_ZEROCOPY;
+	id.id = sp->tx.ctx;
+	id.gen = sp->tx.ctx_gen;
 	sp->ctx = user_ctx_find(sp->s->user->group, id, &err);
 	if (!sp->ctx)
 		return err;
@@ -615,18 +647,19 @@ static int send_super(struct super *sp)
 ssize_t user_sendmsg(struct qoff_sock *s, const struct msghdr *msg, int flags)
 {
 	struct super sp = { .s = s, .msg = msg, .flags = flags };
+	const struct cmsghdr *ours;
 	ssize_t n;
-	int ret;
+	int err;
 
 	for (size_t i = 0; i < msg->msg_iovlen; i++)
 		sp.len += msg->msg_iov[i].iov_len;
-	ret = read_control(&sp);
-	if (ret < 0)
-		return ret;
-	if (!ret) {
+	err = read_control(&sp, &ours);
+	if (err)
+		return err;
+	if (!ours) {
 		n = sendmsg(s->fd, msg, flags);
 		return n < 0 ? qoff_fail(errno, "sendmsg: %s", strerror(errno)) : n;
 	}
-	ret = send_super(&sp);
-	return ret ? ret : (ssize_t)sp.len;
+	err = send_super(&sp, ours);
+	return err ? err : (ssize_t)sp.len;
 }
