@@ -86,7 +86,8 @@ def run_row(pair, name, args, served):
     how = switches.apply(pair, proto == "quic" and offload == "on",
                          offload != "off")
     if proto == "quic":
-        row = rows_quic.row(pair, offload, args.size, args.mix, args.cipher)
+        row = rows_quic.row(pair, offload, f"{served[0]}/www/file", args.size,
+                            served[1], args.mix, args.cipher)
     else:
         row = rows_http.row(pair, proto, offload, served[0], args.size, served[1])
     row["nic"] = pair.nic

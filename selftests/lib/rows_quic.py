@@ -35,14 +35,14 @@ def _wait_listening(end, proc, port, limit=20):
     raise ends.CmdError("qoffperf server does not listen")
 
 
-def row(pair, offload, size, mix, cipher, port=4433):
+def row(pair, offload, path, size, sha256, mix, cipher, port=4433):
     """Run one QUIC row; the switches are set already."""
     if not shutil.which("qoffperf"):
         raise ksft.SkipAll("qoffperf is not in PATH: make tools")
-    server = pair.tx.popen(_pinned(pair, 0, ["qoffperf", "-s", "-B", pair.tx.addr,
-                                             "-p", str(port), "--one-off", "--json"]),
-                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    # The receiver's name must differ for its system calls to be told apart
+    server = pair.tx.popen(_pinned(pair, 0, [
+        "qoffperf", "-s", "-B", pair.tx.addr, "-p", str(port), "-F", path,
+        "--one-off", "-i", "0"]),
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     meter = count.Meter(pair, ("qoffperf", "qoffperf"))
     try:
         _wait_listening(pair.tx, server, port)
@@ -50,24 +50,22 @@ def row(pair, offload, size, mix, cipher, port=4433):
         text = pair.rx.run(_pinned(pair, 1, [
             "qoffperf", "-c", pair.tx.addr, "-p", str(port), "-n", str(size),
             "--reverse", "--mix", mix, "--cipher", cipher, "--hash", "after",
-            "--cc", "fixed", "--json"] + _MODES[offload]), timeout=3600)
+            "--cc", "fixed", "-i", "0", "--json"] + _MODES[offload]), timeout=3600)
         result = meter.stop()
-        server_text = server.communicate(timeout=60)[0]
+        server.wait(timeout=60)
     finally:
         if server.poll() is None:
             server.terminate()
             server.wait(timeout=20)
-    return _merge(result, json.loads(text), json.loads(server_text), offload, size)
+    return _merge(result, json.loads(text), offload, size, sha256)
 
 
-def _merge(result, client, server, offload, size):
+def _merge(result, told, offload, size, sha256):
     """Counts of the meter, and from the program what only it knows."""
-    result.update(protocol="quic", offload=offload, bytes=client["bytes"],
-                  seconds=round(client["seconds"], 3),
-                  acks_sent=client["acks_sent"],
-                  retransmits=server["retransmits"],
-                  syscalls_sender=server["syscalls_send"],
-                  syscalls_receiver=client["syscalls_recv"],
-                  sha256_ok=bool(client["sha256"]) and client["bytes"] == size and
-                  client["sha256"] == server["sha256"])
+    result.update(protocol="quic", offload=offload, bytes=told["bytes"],
+                  seconds=round(told["seconds"], 3))
+    for key in ("acks_sent", "retransmits", "syscalls_sender", "syscalls_receiver",
+                "segments_per_send", "segments_per_receive"):
+        result[key] = told[key]
+    result["sha256_ok"] = told["bytes"] == size and told["sha256"] == sha256
     return result
