@@ -393,7 +393,7 @@ struct qoff_ctx_info {
  * @id: result
  *
  * Return: 0; -EINVAL (a length, a value); -EEXIST (this key is installed already:
- * one key under two contexts would use packet numbers twice); -ENOSPC or -ENOBUFS
+ * one key under two contexts would use packet numbers twice); -ENOSPC or -EDQUOT
  * (a limit); -ENOMEM.
  */
 QOFF_API int qoff_ctx_add(struct qoff_sock *s, const struct qoff_ctx_param *p,
@@ -509,8 +509,9 @@ struct qoff_flow_info {
  * @p: what; not kept
  * @id: result
  *
- * Return: 0; -EINVAL (a length, a value, an unbound socket); -EEXIST (this 4-tuple
- * and DCID has a flow); -ENOENT (no flow @keys_of); -ENOSPC or -ENOBUFS (a limit);
+ * Return: 0; -EINVAL (a length, a value, an unbound socket); -EADDRNOTAVAIL (the
+ * socket is bound to another address than @local); -EEXIST (this 4-tuple and DCID has a
+ * flow); -ENOENT (no flow @keys_of); -ENOSPC or -EDQUOT (a limit);
  * -ENOMEM.
  */
 QOFF_API int qoff_flow_add(struct qoff_sock *s, const struct qoff_flow_param *p, uint32_t *id);
@@ -520,12 +521,11 @@ QOFF_API int qoff_flow_add(struct qoff_sock *s, const struct qoff_flow_param *p,
  * @s: a socket of the group
  * @id: flow
  * @keys: a flow without keys takes all of it; otherwise key and iv
- * @phase: key phase bit of @keys. Its slot must be empty or retired, or hold the
- *	older key.
+ * @phase: key phase bit of @keys; its slot must be empty: see qoff_flow_retire()
  * @key_gen: the caller's number for @keys
  * @largest_pn: largest packet number received so far, or QOFF_PN_NONE: unchanged
  *
- * Return: 0; -ENOENT; -EINVAL; -ENOMEM.
+ * Return: 0; -ENOENT; -EINVAL; -EBUSY (the slot has a key); -ENOMEM.
  */
 QOFF_API int qoff_flow_update(struct qoff_sock *s, uint32_t id, const struct qoff_keys *keys,
 			      unsigned int phase, uint32_t key_gen, uint64_t largest_pn);
@@ -538,7 +538,7 @@ QOFF_API int qoff_flow_update(struct qoff_sock *s, uint32_t id, const struct qof
  *
  * Packets of that phase are raw (QOFF_RX_NO_PHASE) from then on.
  *
- * Return: 0; -ENOENT; -EINVAL.
+ * Return: 0; -ENOENT (no such flow, or the slot is empty); -ERANGE.
  */
 QOFF_API int qoff_flow_retire(struct qoff_sock *s, uint32_t id, unsigned int phase);
 
@@ -733,7 +733,7 @@ QOFF_API int qoff_recv(struct qoff_sock *s, struct qoff_batch *b, int flags);
 /**
  * qoff_rx_parse() - understand a receive of one's own
  * @msg: as recvmsg(2) left it
- * @len: what it returned
+ * @len: what it returned, without MSG_TRUNC in its flags
  * @b: batch; @data is set by the caller, all out fields but @control* are written
  *
  * Trusts nothing in @msg.

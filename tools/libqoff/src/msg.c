@@ -218,7 +218,8 @@ int qoff_recv(struct qoff_sock *s, struct qoff_batch *b, int flags)
 
 	if (!b->control)
 		b->control_size = 0;
-	n = qoff_recvmsg(s, &msg, flags);
+	/* What was cut off is not in the buffer, and must not be counted as if. */
+	n = qoff_recvmsg(s, &msg, flags & ~MSG_TRUNC);
 	if (n < 0)
 		return n;
 	nseg = qoff_rx_parse(&msg, n, b);

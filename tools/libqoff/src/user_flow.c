@@ -136,14 +136,31 @@ static int check_pn(uint64_t largest_pn)
 	return 0;
 }
 
-static int bound(const struct qoff_sock *s)
+static bool is_any(const struct qoff_addr *a)
+{
+	static const uint8_t zero[16];
+
+	return !memcmp(a->a, zero, a->len);
+}
+
+/* Can the socket receive packets of this flow at all? */
+static int check_sock(const struct qoff_sock *s, const struct qoff_addr *local)
 {
 	struct sockaddr_storage ss;
 	socklen_t len = sizeof(ss);
 	struct qoff_addr a;
+	int v6only = 0;
 
 	if (getsockname(s->fd, (void *)&ss, &len) || qoff_addr_from((void *)&ss, &a) || !a.port)
-		return qoff_fail(EINVAL, "the socket is not bound");
+		return qoff_fail(EINVAL, "the socket has no local port, bind it first");
+	if ((s->family == AF_INET || a.len == 4) && local->len != 4)
+		return qoff_fail(EINVAL, "the socket does IPv4 only");
+	len = sizeof(v6only);
+	if (s->family == AF_INET6 && local->len == 4 &&
+	    !getsockopt(s->fd, IPPROTO_IPV6, IPV6_V6ONLY, &v6only, &len) && v6only)
+		return qoff_fail(EINVAL, "the socket does IPv6 only");
+	if (!is_any(&a) && !same_addr(&a, local))
+		return qoff_fail(EADDRNOTAVAIL, "the socket is bound to another address");
 	return 0;
 }
 
@@ -162,7 +179,7 @@ static int check_param(const struct qoff_sock *s, const struct qoff_flow_param *
 		err = qoff_keys_check(p->keys, true);
 	if (!err)
 		err = check_pn(p->largest_pn);
-	return err ? err : bound(s);
+	return err;
 }
 
 /* Under g->lock. */
@@ -175,7 +192,7 @@ static int insert(struct user_group *g, struct user_flow *f, uint32_t keys_of)
 		other = slot_of(g, keys_of);
 		k = other ? (*other)->keys : NULL;
 		if (!k)
-			return qoff_fail(ENOENT, "flow %u has no keys to share", keys_of);
+			return qoff_fail(other ? EINVAL : ENOENT, "flow %u has no keys to share", keys_of);
 		atomic_fetch_add(&k->ref, 1);
 		f->keys = k;
 	}
@@ -213,6 +230,8 @@ int user_flow_add(struct qoff_sock *s, const struct qoff_flow_param *p, uint32_t
 		err = qoff_addr_from(p->remote, &f->remote);
 	if (!err && f->local.len != f->remote.len)
 		err = qoff_fail(EINVAL, "addresses of two families");
+	if (!err)
+		err = check_sock(s, &f->local);
 	if (!err && p->keys)
 		err = new_rxkeys(p->keys, p->phase, p->key_gen, p->largest_pn, &k);
 	if (!err) {
@@ -229,7 +248,7 @@ int user_flow_add(struct qoff_sock *s, const struct qoff_flow_param *p, uint32_t
 	return 0;
 }
 
-/* A key update: the other slot than the newest key's. Under k->lock. */
+/* A key update. Under k->lock. */
 static int next_key(struct user_rxkeys *k, const struct qoff_keys *keys, unsigned int phase,
 		    uint32_t key_gen)
 {
@@ -237,12 +256,11 @@ static int next_key(struct user_rxkeys *k, const struct qoff_keys *keys, unsigne
 
 	if (keys->cipher != k->cipher)
 		return qoff_fail(EINVAL, "the cipher of a connection does not change");
-	if (k->slot[phase] && k->phase == phase)
-		return qoff_fail(EEXIST, "the slot of phase %u has the newest key", phase);
+	if (k->slot[phase])
+		return qoff_fail(EBUSY, "the slot of phase %u has a key, retire it first", phase);
 	c = qoff_cipher_update(k->hp, keys);
 	if (!c)
 		return -errno;
-	qoff_cipher_free(k->slot[phase]);
 	k->slot[phase] = c;
 	k->gen[phase] = key_gen;
 	k->phase = phase;

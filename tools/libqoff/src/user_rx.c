@@ -418,6 +418,8 @@ static ssize_t receive(struct batch *b, int flags)
 	aggregate(b);
 	put_control(b);
 	put_name(b);
+	if (b->msg->msg_flags & MSG_TRUNC && flags & MSG_TRUNC)
+		return b->seg[0].len;
 	return b->used;
 }
 
