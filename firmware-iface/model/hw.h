@@ -276,7 +276,8 @@ struct nm_wqe_data {
 };
 _Static_assert(sizeof(struct nm_wqe_data) == NM_WQE_DS, "data segment");
 
-#define NM_SEG_INLINE		0x80000000u
+#define NM_SEG_INLINE		0x80000000u	/* send */
+#define NM_SEG_START_PAD	0x80000000u	/* receive */
 #define NM_LKEY_TERMINATE	0x100u
 
 struct nm_wqe_umr_ctrl {

@@ -137,7 +137,6 @@ void nm_cmd_modify_qp(struct nm_cmd *c)
 	switch (qp->state) {
 	case QP_RTS:
 		qp->sq.state = NM_WQ_RDY;
-		nm_sq_kick(c->fn, &qp->sq);
 		break;
 	case QP_ERR:
 		nm_sq_error(&qp->sq);
@@ -147,6 +146,7 @@ void nm_cmd_modify_qp(struct nm_cmd *c)
 		qp->sq.state = NM_WQ_RST;
 		qp->sq.pc = 0;
 		qp->sq.pi = 0;
+		qp->sq.rung = false;
 		break;
 	default:
 		break;

@@ -136,6 +136,7 @@ struct nm_sq {
 	u16 pc, pi;
 	u8 state;
 	bool active;
+	bool rung;		/* since the last reset */
 	bool flush_in_error;
 	bool reg_umr;
 	bool eth;		/* Ethernet segments, not a QP's own */

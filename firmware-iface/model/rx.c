@@ -97,7 +97,8 @@ static int rx_wqe_iov(struct nm_fn *fn, struct nm_rq *rq, u32 len,
 
 		if (!nm_buf_read(fn, &rq->buf, at + off, &d, sizeof(d)))
 			return -NM_SYND_LOCAL_PROT;
-		part = be32toh(d.byte_count);
+		/* The top bit allows padding in front, which is not made. */
+		part = be32toh(d.byte_count) & ~NM_SEG_START_PAD;
 		if (!part || be32toh(d.lkey) == NM_LKEY_TERMINATE)
 			break;
 		if (part > len)

@@ -102,11 +102,11 @@ void nm_cmd_modify_sq(struct nm_cmd *c)
 		nm_sq_detach(c->fn, sq);
 		sq->pc = 0;
 		sq->pi = 0;
+		sq->rung = false;
 		sq->state = NM_WQ_RST;
 		break;
 	case NM_WQ_RDY:
 		sq->state = NM_WQ_RDY;
-		nm_sq_kick(c->fn, sq);
 		break;
 	case NM_WQ_ERR:
 		nm_sq_error(sq);
@@ -142,11 +142,15 @@ void nm_sq_error(struct nm_sq *sq)
 	nm_sq_kick(sq->obj->fn, sq);
 }
 
+/*
+ * After a reset the record still has its old value until the first doorbell:
+ * to believe it would be to send old WQEs again.
+ */
 void nm_sq_kick(struct nm_fn *fn, struct nm_sq *sq)
 {
 	u32 v;
 
-	if (sq->state == NM_WQ_RST || fn->faults.tx_stall ||
+	if (sq->state == NM_WQ_RST || !sq->rung || fn->faults.tx_stall ||
 	    !nm_dbr_read(fn, &sq->dbr, 1, &v))
 		return;
 	sq->pi = v;
@@ -176,6 +180,7 @@ void nm_sq_doorbell(struct nm_fn *fn, u32 page, u32 sqn)
 		nm_count(fn, NM_CNT_db_bad);
 		return;
 	}
+	sq->rung = true;
 	nm_sq_kick(fn, sq);
 }
 

@@ -25,7 +25,7 @@ check() {
 		ok "$text"
 	else
 		not_ok "$text"
-		printf '%s\n' "$out" | sed 's/^/# /'
+		printf '%s\n' "$out" | tail -n 15 | sed 's/^/# /'
 	fi
 }
 
