@@ -283,6 +283,17 @@ QOFF_API int qoff_attach(struct qoff *q, int fd, int join_fd, unsigned int dcid_
 			 unsigned int flags, struct qoff_sock **s);
 
 /**
+ * qoff_adopt() - use a socket that is attached already
+ * @q: handle with QOFF_KERNEL
+ * @fd: the socket, attached by another process or through another handle
+ * @s: result; as from qoff_attach()
+ *
+ * Return: 0; -ENOTCONN (it is not attached); -EOPNOTSUPP (QOFF_USER knows only its
+ * own); otherwise as qoff_attach().
+ */
+QOFF_API int qoff_adopt(struct qoff *q, int fd, struct qoff_sock **s);
+
+/**
  * qoff_detach() - forget a socket
  * @s: socket or NULL
  *
@@ -850,25 +861,17 @@ QOFF_API int qoff_dev_list(struct qoff *q, int (*fn)(const struct qoff_dev_info 
 QOFF_API int qoff_dev_stats(struct qoff *q, unsigned int ifindex, struct qoff_stats *stats);
 
 /**
- * qoff_dev_set_features() - switch features
+ * qoff_dev_set() - change settings, all of them or none
  * @q: handle
  * @ifindex: net device
- * @features: all that shall be on
+ * @features: QUIC_OFFLOAD_FEATURE_*: all that shall be on; or NULL
+ * @tap_policy: enum quic_offload_tap_policy; or NULL
  *
- * Return: 0; -EPERM (CAP_NET_ADMIN is needed); -ENODEV; -EOPNOTSUPP (the device cannot);
- * -EINVAL (unknown, or one needs another).
+ * Return: 0; -EPERM (CAP_NET_ADMIN is needed); -ENODEV; -EOPNOTSUPP (the device cannot,
+ * or the switches are those of ethtool -K); -EINVAL (unknown, or one needs another).
  */
-QOFF_API int qoff_dev_set_features(struct qoff *q, unsigned int ifindex, uint32_t features);
-
-/**
- * qoff_dev_set_tap_policy() - what to do while a tap watches
- * @q: handle
- * @ifindex: net device
- * @policy: enum quic_offload_tap_policy
- *
- * Return: as qoff_dev_set_features().
- */
-QOFF_API int qoff_dev_set_tap_policy(struct qoff *q, unsigned int ifindex, uint32_t policy);
+QOFF_API int qoff_dev_set(struct qoff *q, unsigned int ifindex, const uint32_t *features,
+			  const uint32_t *tap_policy);
 
 /**
  * qoff_feature_name() - name of a feature, as ethtool -K has it

@@ -35,6 +35,16 @@ int qoff_addr_from(const struct sockaddr *sa, struct qoff_addr *a)
 	return 0;
 }
 
+/* Multicast, or the broadcast address of every net */
+bool qoff_addr_multicast(const struct qoff_addr *a)
+{
+	static const uint8_t ones[4] = { 0xff, 0xff, 0xff, 0xff };
+
+	if (a->len == 16)
+		return a->a[0] == 0xff;
+	return (a->a[0] & 0xf0) == 0xe0 || !memcmp(a->a, ones, 4);
+}
+
 void qoff_addr_to(const struct qoff_addr *a, struct sockaddr_storage *ss)
 {
 	struct sockaddr_in6 *s6 = (void *)ss;

@@ -139,7 +139,8 @@ int qoff_dev_stats(struct qoff *q, unsigned int ifindex, struct qoff_stats *stat
 	return dev_talk(q, nlh, ifindex, stats_cb, stats);
 }
 
-static int dev_set(struct qoff *q, unsigned int ifindex, int attr, uint32_t value)
+int qoff_dev_set(struct qoff *q, unsigned int ifindex, const uint32_t *features,
+		 const uint32_t *tap_policy)
 {
 	struct nlmsghdr *nlh;
 	NL_BUF(buf);
@@ -149,18 +150,11 @@ static int dev_set(struct qoff *q, unsigned int ifindex, int attr, uint32_t valu
 	if (err)
 		return err;
 	nlh = qoff_nl_start(&q->nl, buf, QUIC_OFFLOAD_CMD_DEV_SET, 0);
-	mnl_attr_put_u32(nlh, attr, value);
+	if (features)
+		mnl_attr_put_u32(nlh, QUIC_OFFLOAD_A_DEV_FEATURES, *features);
+	if (tap_policy)
+		mnl_attr_put_u32(nlh, QUIC_OFFLOAD_A_DEV_TAP_POLICY, *tap_policy);
 	return dev_talk(q, nlh, ifindex, NULL, NULL);
-}
-
-int qoff_dev_set_features(struct qoff *q, unsigned int ifindex, uint32_t features)
-{
-	return dev_set(q, ifindex, QUIC_OFFLOAD_A_DEV_FEATURES, features);
-}
-
-int qoff_dev_set_tap_policy(struct qoff *q, unsigned int ifindex, uint32_t policy)
-{
-	return dev_set(q, ifindex, QUIC_OFFLOAD_A_DEV_TAP_POLICY, policy);
 }
 
 /* RTA_OIF of the answer to RTM_GETROUTE */

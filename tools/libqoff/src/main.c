@@ -133,20 +133,14 @@ static struct qoff_sock *find(struct qoff *q, uint64_t cookie)
 	return NULL;
 }
 
-/* Under q->lock. */
-static int attach(struct qoff *q, struct qoff_sock *s, int fd, int join_fd, unsigned int dcid_len)
+/* Under q->lock: what every way to a socket needs; s->fd is open then. */
+static int take(struct qoff *q, struct qoff_sock *s, int fd)
 {
-	struct qoff_sock *join = NULL;
-	uint64_t cookie;
 	int err;
 
 	err = check_udp(fd, &s->family);
 	if (!err)
 		err = cookie_of(fd, &s->cookie);
-	if (!err && join_fd >= 0) {
-		err = cookie_of(join_fd, &cookie);
-		join = err ? NULL : find(q, cookie);
-	}
 	if (err)
 		return err;
 	if (find(q, s->cookie))
@@ -154,38 +148,75 @@ static int attach(struct qoff *q, struct qoff_sock *s, int fd, int join_fd, unsi
 	s->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (s->fd < 0)
 		return qoff_fail(errno, "descriptor %d: %s", fd, strerror(errno));
-	err = q->ops->attach(s, join, join_fd, dcid_len);
-	if (err)
-		close(s->fd);
-	return err;
+	return 0;
 }
 
-int qoff_attach(struct qoff *q, int fd, int join_fd, unsigned int dcid_len, unsigned int flags,
-		struct qoff_sock **res)
+/* Under q->lock. */
+static int attach(struct qoff *q, struct qoff_sock *s, int join_fd, unsigned int dcid_len)
+{
+	struct qoff_sock *join = NULL;
+	uint64_t cookie;
+	int err = 0;
+
+	if (join_fd >= 0) {
+		err = cookie_of(join_fd, &cookie);
+		join = err ? NULL : find(q, cookie);
+	}
+	return err ? err : q->ops->attach(s, join, join_fd, dcid_len);
+}
+
+static int adopt(struct qoff *q, struct qoff_sock *s)
+{
+	struct qoff_sock_info info;
+
+	if (q->backend != QOFF_KERNEL)
+		return qoff_fail(EOPNOTSUPP, "only the kernel knows sockets of others");
+	return q->ops->sock_get(s, &info);
+}
+
+/* @dcid_len -1: adopt */
+static int get_sock(struct qoff *q, int fd, int join_fd, int dcid_len, struct qoff_sock **res)
 {
 	struct qoff_sock *s;
 	int err;
 
-	if (flags)
-		return qoff_fail(EINVAL, "unknown flags %#x", flags);
-	if (dcid_len > QOFF_MAX_DCID)
-		return qoff_fail(ERANGE, "a connection ID has at most %u bytes, not %u",
-				 QOFF_MAX_DCID, dcid_len);
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return qoff_fail(ENOMEM, "no memory");
 	s->q = q;
+	s->fd = -1;
 	pthread_mutex_lock(&q->lock);
-	err = attach(q, s, fd, join_fd, dcid_len);
+	err = take(q, s, fd);
+	if (!err)
+		err = dcid_len < 0 ? adopt(q, s) : attach(q, s, join_fd, dcid_len);
 	if (!err) {
 		s->next = q->socks;
 		q->socks = s;
 		*res = s;
 	}
 	pthread_mutex_unlock(&q->lock);
-	if (err)
-		free(s);
+	if (!err)
+		return 0;
+	if (s->fd >= 0)
+		close(s->fd);
+	free(s);
 	return err;
+}
+
+int qoff_attach(struct qoff *q, int fd, int join_fd, unsigned int dcid_len, unsigned int flags,
+		struct qoff_sock **res)
+{
+	if (flags)
+		return qoff_fail(EINVAL, "unknown flags %#x", flags);
+	if (dcid_len > QOFF_MAX_DCID)
+		return qoff_fail(ERANGE, "a connection ID has at most %u bytes, not %u",
+				 QOFF_MAX_DCID, dcid_len);
+	return get_sock(q, fd, join_fd, dcid_len, res);
+}
+
+int qoff_adopt(struct qoff *q, int fd, struct qoff_sock **res)
+{
+	return get_sock(q, fd, -1, -1, res);
 }
 
 void qoff_detach(struct qoff_sock *s)

@@ -189,6 +189,7 @@ struct qoff_addr {
 };
 
 int qoff_addr_from(const struct sockaddr *sa, struct qoff_addr *a);
+bool qoff_addr_multicast(const struct qoff_addr *a);
 void qoff_addr_to(const struct qoff_addr *a, struct sockaddr_storage *ss);
 
 /* dev.c */

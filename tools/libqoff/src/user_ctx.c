@@ -180,8 +180,12 @@ void user_ctx_put(struct qoff *q, struct user_ctx *ctx)
 /* @gen 0: any. Under g->lock. */
 static struct user_ctx *lookup(struct user_group *g, struct qoff_ctx_id id, int *err)
 {
-	struct user_ctx *ctx = id.id < g->size ? g->ctx[id.id] : NULL;
+	struct user_ctx *ctx = id.id && id.id < g->size ? g->ctx[id.id] : NULL;
 
+	if (!id.id) {
+		*err = qoff_fail(ERANGE, "context 0 is none");
+		return NULL;
+	}
 	if (!ctx) {
 		*err = qoff_fail(ENOENT, "no context %u", id.id);
 		return NULL;

@@ -104,7 +104,7 @@ static struct user_flow **slot_of(struct user_group *g, uint32_t id)
 	return NULL;
 }
 
-static struct user_flow *get_flow(struct user_group *g, uint32_t id)
+static struct user_flow *get_flow(struct user_group *g, uint32_t id, int *err)
 {
 	struct user_flow **p, *f = NULL;
 
@@ -116,7 +116,7 @@ static struct user_flow *get_flow(struct user_group *g, uint32_t id)
 	}
 	pthread_mutex_unlock(&g->lock);
 	if (!f)
-		qoff_fail(ENOENT, "no flow %u", id);
+		*err = qoff_fail(id ? ENOENT : ERANGE, "no flow %u", id);
 	return f;
 }
 
@@ -141,6 +141,11 @@ static bool is_any(const struct qoff_addr *a)
 	static const uint8_t zero[16];
 
 	return !memcmp(a->a, zero, a->len);
+}
+
+static bool is_host(const struct qoff_addr *a)
+{
+	return !is_any(a) && !qoff_addr_multicast(a);
 }
 
 /* Can the socket receive packets of this flow at all? */
@@ -173,8 +178,10 @@ static int check_param(const struct qoff_sock *s, const struct qoff_flow_param *
 	if (!err && p->dcid_len != s->user->group->dcid_len)
 		err = qoff_fail(EINVAL, "connection IDs of this group have %u bytes, not %zu",
 				s->user->group->dcid_len, p->dcid_len);
-	if (!err && p->keys && p->keys_of)
-		err = qoff_fail(EINVAL, "keys and keys-of exclude one another");
+	if (!err && p->keys_of && (p->keys || p->largest_pn != QOFF_PN_NONE))
+		err = qoff_fail(EINVAL, "keys-of excludes keys and largest-pn");
+	if (!err && !p->keys && p->largest_pn != QOFF_PN_NONE)
+		err = qoff_fail(EINVAL, "largest-pn needs a key");
 	if (!err && p->keys)
 		err = qoff_keys_check(p->keys, true);
 	if (!err)
@@ -224,10 +231,15 @@ int user_flow_add(struct qoff_sock *s, const struct qoff_flow_param *p, uint32_t
 	f->ref = 1;
 	f->id = atomic_fetch_add(&next_id, 1);
 	f->cookie = p->cookie;
-	memcpy(f->dcid, p->dcid, p->dcid_len);
+	if (p->dcid_len)
+		memcpy(f->dcid, p->dcid, p->dcid_len);
 	err = qoff_addr_from(p->local, &f->local);
 	if (!err)
 		err = qoff_addr_from(p->remote, &f->remote);
+	if (!err && (!is_host(&f->local) || !is_host(&f->remote)))
+		err = qoff_fail(EINVAL, "not the address of one host");
+	if (!err && !f->remote.port)
+		err = qoff_fail(EINVAL, "port 0");
 	if (!err && f->local.len != f->remote.len)
 		err = qoff_fail(EINVAL, "addresses of two families");
 	if (!err)
@@ -299,9 +311,9 @@ int user_flow_update(struct qoff_sock *s, uint32_t id, const struct qoff_keys *k
 	err = check_keys(keys, phase);
 	if (err)
 		return err;
-	f = get_flow(s->user->group, id);
+	f = get_flow(s->user->group, id, &err);
 	if (!f)
-		return -ENOENT;
+		return err;
 	k = f->keys;
 	err = check_pn(largest_pn);
 	if (!err)
@@ -327,9 +339,9 @@ int user_flow_retire(struct qoff_sock *s, uint32_t id, unsigned int phase)
 
 	if (phase > 1)
 		return qoff_fail(ERANGE, "a key phase is 0 or 1");
-	f = get_flow(s->user->group, id);
+	f = get_flow(s->user->group, id, &err);
 	if (!f)
-		return -ENOENT;
+		return err;
 	k = f->keys;
 	if (k) {
 		pthread_mutex_lock(&k->lock);
@@ -359,7 +371,7 @@ int user_flow_del(struct qoff_sock *s, uint32_t id)
 	}
 	pthread_mutex_unlock(&g->lock);
 	if (!f)
-		return qoff_fail(ENOENT, "no flow %u", id);
+		return qoff_fail(id ? ENOENT : ERANGE, "no flow %u", id);
 	user_flow_put(f);
 	return 0;
 }
@@ -368,11 +380,12 @@ int user_flow_get(struct qoff_sock *s, uint32_t id, struct qoff_flow_info *info)
 {
 	struct user_rxkeys *k;
 	struct user_flow *f;
+	int err = 0;
 
 	memset(info, 0, sizeof(*info));
-	f = get_flow(s->user->group, id);
+	f = get_flow(s->user->group, id, &err);
 	if (!f)
-		return -ENOENT;
+		return err;
 	info->id = id;
 	qoff_addr_to(&f->local, &info->local);
 	qoff_addr_to(&f->remote, &info->remote);

@@ -245,15 +245,6 @@ static void forget_mtu(struct qoff_sock *s)
 	pthread_mutex_unlock(&s->user->mtu_lock);
 }
 
-static bool is_multicast(const struct qoff_addr *a)
-{
-	static const uint8_t ones[4] = { 0xff, 0xff, 0xff, 0xff };
-
-	if (a->len == 16)
-		return a->a[0] == 0xff;
-	return (a->a[0] & 0xf0) == 0xe0 || !memcmp(a->a, ones, 4);
-}
-
 static int check_path(const struct super *sp)
 {
 	struct sockaddr_storage dst;
@@ -267,7 +258,7 @@ static int check_path(const struct super *sp)
 		return err;
 	if (sp->len > (a.len == 4 ? QOFF_MAX_PAYLOAD_V4 : QOFF_MAX_PAYLOAD_V6))
 		return bad(EMSGSIZE, "a super-packet is at most as long as a datagram");
-	if (is_multicast(&a))
+	if (qoff_addr_multicast(&a))
 		return bad(EOPNOTSUPP, "super-packets are not sent to multicast and broadcast");
 	qoff_addr_to(&a, &dst);
 	if (sp->max > 1232 && sp->max > path_limit(sp, &dst)) {
