@@ -9,6 +9,7 @@
  */
 
 #include <crypto/sha2.h>
+#include <kunit/visibility.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 
@@ -124,6 +125,7 @@ err_free:
 	kfree_sensitive(hp);
 	return ERR_PTR(err);
 }
+EXPORT_SYMBOL_IF_KUNIT(qoff_hp_alloc);
 
 /* Context: process, may sleep */
 void qoff_hp_put(struct qoff_hp *hp)
@@ -133,6 +135,7 @@ void qoff_hp_put(struct qoff_hp *hp)
 	qoff_free_skciphers(hp);
 	kfree_sensitive(hp);
 }
+EXPORT_SYMBOL_IF_KUNIT(qoff_hp_put);
 
 static int qoff_aead_setup(struct crypto_aead *tfm, const u8 *raw,
 			   unsigned int len)
@@ -235,17 +238,21 @@ struct qoff_key *qoff_key_alloc(u8 cipher, struct qoff_hp *hp, const u8 *raw,
 		WRITE_ONCE(hp->reqsize, size);
 	return key;
 }
+EXPORT_SYMBOL_IF_KUNIT(qoff_key_alloc);
 
 /* Context: any */
 void qoff_key_put(struct qoff_key *key)
 {
 	if (!refcount_dec_and_test(&key->ref))
 		return;
+	if (key->retired_at)
+		qoff_key_forget(key);
 	if (key->published)
 		rhashtable_remove_fast(&qoff_txkeys, &key->node,
 				       qoff_txkey_params);
 	call_rcu(&key->rcu, qoff_key_free_rcu);
 }
+EXPORT_SYMBOL_IF_KUNIT(qoff_key_put);
 
 /**
  * qoff_key_publish() - refuse the same send key twice
@@ -312,12 +319,14 @@ struct qoff_crypt *qoff_crypt_alloc(const struct qoff_hp *hp, unsigned int n,
 	skcipher_request_set_tfm(c->sk, tfm);
 	return c;
 }
+EXPORT_SYMBOL_IF_KUNIT(qoff_crypt_alloc);
 
 /* The request has seen key material through its transform's context */
 void qoff_crypt_free(struct qoff_crypt *c)
 {
 	kfree_sensitive(c);
 }
+EXPORT_SYMBOL_IF_KUNIT(qoff_crypt_free);
 
 static int qoff_aead_begin(struct qoff_crypt *c, const struct qoff_key *key)
 {
@@ -449,6 +458,7 @@ int qoff_seal(struct qoff_key *key, unsigned int dcid_len,
 			      c->masks + i * QOFF_HP_SAMPLE);
 	return 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(qoff_seal);
 
 /* Both slots' keys, held, so that a batch takes each reference once */
 static void qoff_slots_hold(struct qoff_rxkeys *keys, struct qoff_key **slot)
@@ -580,6 +590,7 @@ void qoff_open(struct qoff_rxkeys *keys, unsigned int dcid_len,
 	}
 	qoff_slots_put(slot);
 }
+EXPORT_SYMBOL_IF_KUNIT(qoff_open);
 
 int qoff_crypto_init(void)
 {

@@ -109,6 +109,8 @@ struct qoff_hp {
  *	twice; only for send
  * @node: in the table of send keys, by @digest
  * @published: it is in that table
+ * @retired: in the list of keys that lost their slot, see qoff_key_retire()
+ * @retired_at: when it lost its slot, in jiffies; 0: it has one
  * @raw: key bytes, for devices; zeroed when freed
  * @iv: IV; zeroed when freed
  * @rcu: slots are read under RCU
@@ -127,6 +129,8 @@ struct qoff_key {
 	u8 digest[32];
 	struct rhash_head node;
 	bool published;
+	struct list_head retired;
+	unsigned long retired_at;
 	u8 raw[QOFF_MAX_KEY];
 	u8 iv[QOFF_IV_SIZE];
 	struct rcu_head rcu;
@@ -196,6 +200,16 @@ struct qoff_rxkeys;
 void qoff_open(struct qoff_rxkeys *keys, unsigned int dcid_len,
 	       struct qoff_pkt *pkts, unsigned int n, struct qoff_crypt *c);
 
+/* A key lost its slot; the slot's reference is taken over. What is in flight
+ * with it may still be sealed, but not for ever: after QOFF_REVOKE_TIME it is
+ * revoked. That is longer than the horizon of the fq qdisc, the longest that a
+ * packet waits on purpose. qoff_key_forget() is for qoff_key_put().
+ */
+#define QOFF_REVOKE_TIME	(15 * HZ)
+
+void qoff_key_retire(struct qoff_key *key);
+void qoff_key_forget(struct qoff_key *key);
+
 /* place.c: contexts and flows that a device holds */
 
 /**
@@ -207,6 +221,7 @@ void qoff_open(struct qoff_rxkeys *keys, unsigned int dcid_len,
  * @dead: the device does not hold it any more; set under qoff_dev.lock, read
  *	locklessly
  * @is_flow: a flow, else a context
+ * @cipher: enum quic_offload_cipher, 0: a flow that is only coalesced
  * @slot: key held by each slot, under qoff_dev.lock (a reference); compared
  *	locklessly
  * @rcu: for freeing
@@ -220,6 +235,7 @@ struct qoff_place {
 	u32 dev_gen;
 	bool dead;
 	bool is_flow;
+	u8 cipher;
 	struct qoff_key *slot[2];
 	struct rcu_head rcu;
 	struct work_struct work;
@@ -237,7 +253,8 @@ void qoff_place_put(struct qoff_place *p);
 
 /**
  * struct qoff_ctx - transmit context: how to seal one connection's packets
- * @group: owner; a context never outlives it
+ * @ref: references: the group's and one for @place_work
+ * @group: owner, a reference
  * @id: index in qoff_group.ctxs
  * @gen: generation of the index
  * @cipher: enum quic_offload_cipher
@@ -253,11 +270,13 @@ void qoff_place_put(struct qoff_place *p);
  * @slot: key of each phase
  * @place: the device that holds it; written under group->lock
  * @want: device to move to, from the data path to @place_work; a reference
+ * @retry_at: jiffies before which the data path asks for no other move
  * @place_work: moves the context into @want
  * @stats: counters
  * @rcu: looked up under RCU
  */
 struct qoff_ctx {
+	refcount_t ref;
 	struct qoff_group *group;
 	u32 id;
 	u32 gen;
@@ -273,6 +292,7 @@ struct qoff_ctx {
 	struct qoff_key __rcu *slot[2];
 	struct qoff_place __rcu *place;
 	struct qoff_dev *want;
+	unsigned long retry_at;
 	struct work_struct place_work;
 	struct qoff_stats stats;
 	struct rcu_head rcu;
@@ -307,8 +327,10 @@ struct qoff_place *qoff_ctx_place_get(struct qoff_ctx *ctx, struct qoff_dev *qd,
  * @slot: key of each phase, NULL: empty or retired
  * @failed: authentication failures (integrity limit)
  * @warned: the key-limit event was sent
+ * @net: for the event; whoever uses the keys holds a socket of it
  * @group_id: for the event
- * @rcu: for freeing
+ * @flow_id: for the event: the flow that got the keys first
+ * @free_work: for freeing
  */
 struct qoff_rxkeys {
 	refcount_t ref;
@@ -319,8 +341,10 @@ struct qoff_rxkeys {
 	struct qoff_key __rcu *slot[2];
 	atomic64_t failed;
 	unsigned long warned;
+	struct net *net;
 	u32 group_id;
-	struct rcu_head rcu;
+	u32 flow_id;
+	struct rcu_work free_work;
 };
 
 /**
@@ -333,6 +357,8 @@ struct qoff_rxkeys {
  * @ref: references: the group's and one for each queued receive
  * @dead: deleted; what still arrives with its id is dropped
  * @cookie: the user's
+ * @oif: device the socket that added it was bound to, for the route
+ * @mark: that socket's mark, likewise
  * @keys: NULL: no keys yet; set once
  * @place: the device that holds it; written under group->lock
  * @stats: counters
@@ -347,6 +373,8 @@ struct qoff_flow {
 	refcount_t ref;
 	bool dead;
 	u64 cookie;
+	int oif;
+	u32 mark;
 	struct qoff_rxkeys __rcu *keys;
 	struct qoff_place __rcu *place;
 	struct qoff_stats stats;
@@ -368,12 +396,16 @@ static inline bool qoff_flow_hold(struct qoff_flow *flow)
 
 /* group.c: attach groups */
 
+struct qoff_user;
+
 /**
  * struct qoff_group - sockets that share contexts and flows
- * @net: namespace; sockets keep it alive
+ * @net: namespace; open sockets keep it alive, so it is only used while
+ *	@socks is not empty
  * @id: for netlink
  * @dcid_len: of the DCIDs it receives with
- * @ref: one for each attached socket, until that is destroyed
+ * @ref: one for each attached socket, until that is destroyed, and for each
+ *	context
  * @lock: control path: contexts, flows, @socks
  * @ctxs: contexts by index, read under RCU
  * @flows: flows by id
@@ -381,7 +413,7 @@ static inline bool qoff_flow_hold(struct qoff_flow *flow)
  * @nctx: contexts
  * @nflow: flows
  * @next_gen: generation for the next context index
- * @ucounts_uid: whose limit its objects count against
+ * @user: whose limit its objects count against, a reference
  * @rcu: for freeing
  */
 struct qoff_group {
@@ -396,11 +428,13 @@ struct qoff_group {
 	u32 nctx;
 	u32 nflow;
 	u32 next_gen;
-	kuid_t ucounts_uid;
+	struct qoff_user *user;
 	struct rcu_head rcu;
 };
 
 /* sock.c: attached sockets */
+
+struct qoff_rx_work;
 
 /**
  * struct qoff_sock - what an attached socket has, from attach to destruction
@@ -414,8 +448,9 @@ struct qoff_group {
  * @rxq: received skbs in order; its lock protects the queue, and the partial
  *	consumption of its head
  * @rx_mutex: one recvmsg at a time opens and consumes
+ * @rx_work: scratch of recvmsg, under @rx_mutex; NULL until it is needed
  * @stats: counters
- * @put_work: drops the module reference outside the module's own text
+ * @put_work: drops the group and the module reference in process context
  */
 struct qoff_sock {
 	struct sock *sk;
@@ -427,6 +462,7 @@ struct qoff_sock {
 	u16 rx_seg_size;
 	struct sk_buff_head rxq;
 	struct mutex rx_mutex; /* one recvmsg at a time */
+	struct qoff_rx_work *rx_work;
 	struct qoff_stats stats;
 	struct work_struct put_work;
 };
@@ -508,10 +544,12 @@ void qoff_rx_purge(struct qoff_sock *qs);
  * struct qoff_net - what the framework keeps per network namespace
  * @flows: struct qoff_flow by key
  * @flow_ids: flows by id
+ * @flow_next: where the search for a free id starts, so that ids come back late
  */
 struct qoff_net {
 	struct rhashtable flows;
 	struct xarray flow_ids;
+	u32 flow_next;
 };
 
 extern unsigned int qoff_net_id;
@@ -524,7 +562,8 @@ static inline struct qoff_net *qoff_net(struct net *net)
 
 /* nl.c: events */
 void qoff_nl_dev_notify(struct qoff_dev *qd, u32 cmd);
-void qoff_nl_key_limit(struct net *net, u32 group, u32 direction, u32 id,
+/* Any context; false when there was no memory: then try again */
+bool qoff_nl_key_limit(struct net *net, u32 group, u32 direction, u32 id,
 		       u64 used, u64 limit);
 
 #endif /* _QOFF_H */
