@@ -19,6 +19,7 @@
 #include <net/udp_tunnel.h>
 
 #include "ctl.h"
+#include "rx.h"
 #include "trace.h"
 
 /* No other encapsulation uses it; getsockopt(UDP_ENCAP) shows it */
@@ -187,6 +188,7 @@ static void qoff_sock_put_work(struct work_struct *work)
 	struct qoff_sock *qs = container_of(work, struct qoff_sock, put_work);
 
 	qoff_group_put(qs->group);
+	qoff_rx_work_free(qs->rx_work);
 	mutex_destroy(&qs->rx_mutex);
 	kfree(qs);
 	module_put(THIS_MODULE);

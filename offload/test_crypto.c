@@ -193,11 +193,16 @@ static void qoff_grid_one(struct kunit *test, struct qoff_test_keys *k,
 	}
 	KUNIT_EXPECT_EQ(test, qoff_seal(k->key, v->dcid_len, &p, 1, k->process), 0);
 
-	/* A flipped bit anywhere, here in the last byte, is a failure */
+	/* A flipped bit anywhere, here in the last byte, is a failure. Inside the
+	 * HP sample it may also turn the phase bit, to a slot without a key.
+	 */
 	buf[p.len - 1] ^= 1;
 	k->rx.next_pn = v->pn;
 	qoff_open(&k->rx, v->dcid_len, &p, 1, k->process);
-	KUNIT_EXPECT_EQ(test, p.status, QOFF_RX_FAILED);
+	if (p.len > qoff_min_len(v->dcid_len))
+		KUNIT_EXPECT_EQ(test, p.status, QOFF_RX_FAILED);
+	else
+		KUNIT_EXPECT_NE(test, p.status, QOFF_RX_OPENED);
 	KUNIT_EXPECT_EQ(test, k->rx.next_pn, v->pn);
 
 	memcpy(buf, plain, p.len);
