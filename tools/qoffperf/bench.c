@@ -594,6 +594,7 @@ int bench_main(int argc, char **argv)
 		free(b->rounds[i].b);
 	}
 	opener_free(&b->opener);
+	free(b->out.buf);
 	io_stop(&b->tx.io);
 	io_stop(&b->rx.io);
 	qoff_wipe(b, sizeof(*b));
