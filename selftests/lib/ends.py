@@ -108,9 +108,10 @@ def _make_quicsim(pair):
     for name in names:
         _host(["ip", "netns", "add", name])
         pair.made.append(["ip", "netns", "del", name])
-    _host(["ip", "-n", names[0], "link", "add", "eth0", "type", "quicsim",
-           "peer", "name", "eth1", "netns", names[1]])
+    # Stock iproute2 cannot name the peer of this kind: it is the next number
+    _host(["ip", "-n", names[0], "link", "add", "eth0", "type", "quicsim"])
     pair.made.append(["ip", "-n", names[0], "link", "del", "eth0"])
+    _host(["ip", "-n", names[0], "link", "set", "eth1", "netns", names[1]])
     for i, name in enumerate(names):
         end = End(["ip", "netns", "exec", name], f"eth{i}", f"192.0.2.{i + 1}")
         end.run("ip link set lo up")

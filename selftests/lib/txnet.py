@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Namespaces, and transfers with tx_tool, for the tests of the transmit path."""
+
+import json
+import os
+import subprocess
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOOL = os.environ.get("TX_TOOL") or os.path.join(
+    HERE, "..", "..", "build", "selftests", "tx_tool")
+
+
+def sh(cmd, check=True):
+    """Run a shell command; return its output."""
+    done = subprocess.run(cmd, shell=True, text=True, capture_output=True)
+    if check and done.returncode:
+        raise RuntimeError(f"{cmd}: {done.stderr.strip()}")
+    return done.stdout
+
+
+class Net:
+    """Some namespaces that vanish at the end."""
+
+    def __init__(self, *names):
+        self.names = names
+
+    def __enter__(self):
+        for ns in self.names:
+            sh(f"ip netns add {ns}; ip -n {ns} link set lo up; "
+               f"ip netns exec {ns} sysctl -qw net.ipv6.conf.default.accept_dad=0 "
+               f"net.ipv6.conf.all.accept_dad=0 net.ipv4.conf.all.rp_filter=0 "
+               f"net.ipv4.conf.default.rp_filter=0")
+        return self
+
+    def __exit__(self, *_):
+        for ns in self.names:
+            sh(f"ip netns del {ns}", check=False)
+
+    @staticmethod
+    def run(ns, *cmds):
+        """Shell commands in a namespace."""
+        for cmd in cmds:
+            sh(f"ip netns exec {ns} {cmd}")
+
+    @staticmethod
+    def veth(ns1, dev1, ns2, dev2):
+        """A veth pair that is up."""
+        sh(f"ip link add {dev1} netns {ns1} type veth peer name {dev2} netns {ns2}")
+        sh(f"ip -n {ns1} link set {dev1} up; ip -n {ns2} link set {dev2} up")
+
+    @staticmethod
+    def addr(ns, dev, *addrs):
+        """Addresses with prefix lengths."""
+        for a in addrs:
+            sh(f"ip -n {ns} addr add {a} dev {dev}" + (" nodad" if ":" in a else ""))
+
+
+class Receiver:
+    """tx_tool recv; the result is there after stop()."""
+
+    def __init__(self, ns, common="", taps=(), gro=False, idle=300, v4=False):
+        args = f"ip netns exec {ns} {TOOL} recv {common} --timeout {idle}"
+        args += " --gro" if gro else ""
+        args += " --v4" if v4 else ""
+        for tap in taps:
+            args += f" --tap {tap}"
+        self.proc = subprocess.Popen(args.split(), stdin=subprocess.PIPE,
+                                     stdout=subprocess.PIPE, text=True)
+        line = self.proc.stdout.readline()
+        if line != "ready\n":
+            raise RuntimeError(f"{args}: no receiver")
+
+    def stop(self):
+        """Nothing more was sent: wait until it is quiet."""
+        self.proc.stdin.close()
+        out = self.proc.stdout.read()
+        self.proc.wait()
+        return json.loads(out)
+
+
+def send(ns, dst, common="", extra=""):
+    """One tx_tool send; its result."""
+    return json.loads(sh(f"ip netns exec {ns} {TOOL} send --dst {dst} {common} {extra}"))
+
+
+def transfer(src, dst_ns, dst, common="", extra="", **recv):
+    """Receiver, sender, both results."""
+    rx = Receiver(dst_ns, common, **recv)
+    try:
+        tx = send(src, dst, common, extra)
+    except Exception:
+        rx.stop()
+        raise
+    return tx, rx.stop()
