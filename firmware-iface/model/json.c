@@ -85,7 +85,9 @@ static char *read_string(struct reader *r)
 
 		if (c == '\\')
 			c = read_escape(r);
-		if (c < 0x20 || r->p >= r->end) {
+		else if (c < 0x20)
+			c = -1;
+		if (c < 0 || r->p >= r->end) {
 			free(s);
 			return NULL;
 		}

@@ -1,0 +1,809 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Unit tests: pure parts, commands, data path. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "harness.h"
+#include "../json.h"
+#include "../mkey.h"
+#include "../pkt.h"
+#include "../rss.h"
+
+/* --- checksums and parsing --- */
+
+static u16 csum_slow(const u8 *p, u32 len)
+{
+	u32 s = 0, i;
+
+	for (i = 0; i < len; i++)
+		s += i & 1 ? p[i] : p[i] << 8;
+	while (s >> 16)
+		s = (s & 0xffff) + (s >> 16);
+	return s;
+}
+
+static void test_csum(void **state)
+{
+	u8 buf[300];
+	u32 i, len, off;
+
+	for (i = 0; i < sizeof(buf); i++)
+		buf[i] = i * 37 + 11;
+	for (len = 0; len < 280; len++)
+		for (off = 0; off < 8; off++)
+			assert_int_equal(nm_csum(buf + off, len),
+					 csum_slow(buf + off, len));
+	memset(buf, 0xff, sizeof(buf));
+	assert_int_equal(nm_csum(buf, 64), 0xffff);
+}
+
+static void test_parse(void **state)
+{
+	u8 f[256] = { };
+	struct nm_pkt p;
+	u32 len;
+
+	len = h_frame(f, 4, NM_IP_UDP, 40, 1, 2);
+	nm_pkt_parse(&p, f, len);
+	assert_int_equal(p.ip_ver, 4);
+	assert_int_equal(p.l4_off, 34);
+	assert_int_equal(p.ip_end, len);
+	/* padding is not the IP packet's */
+	nm_pkt_parse(&p, f, len + 10);
+	assert_int_equal(p.ip_end, len);
+	/* cut short: no L4 beyond the end */
+	nm_pkt_parse(&p, f, 40);
+	assert_true(p.bad_len);
+	assert_int_equal(p.l4_off, 0);
+	for (len = 0; len < 60; len++)
+		nm_pkt_parse(&p, f, len);
+	len = h_frame(f, 6, NM_IP_TCP, 10, 1, 2);
+	nm_pkt_parse(&p, f, len);
+	assert_int_equal(p.ip_ver, 6);
+	assert_int_equal(p.l4_off, 54);
+}
+
+static void test_csum_set(void **state)
+{
+	static const int vers[] = { 4, 6 };
+	static const u8 protos[] = { NM_IP_UDP, NM_IP_TCP };
+	u8 f[2048] = { };
+	struct nm_pkt p;
+	u32 v, t, n, len;
+
+	for (v = 0; v < 2; v++)
+		for (t = 0; t < 2; t++)
+			for (n = 0; n < 130; n++) {
+				len = h_frame(f, vers[v], protos[t], n, 5, 6);
+				nm_pkt_parse(&p, f, len);
+				assert_true(n == 0xffff || !nm_csum_l4_ok(&p) ||
+					    protos[t] == NM_IP_UDP);
+				nm_csum_set_ip(&p, f);
+				nm_csum_set_l4(&p, f);
+				assert_true(nm_csum_ip_ok(&p));
+				assert_true(nm_csum_l4_ok(&p));
+				f[len - 1] ^= 1;
+				assert_false(nm_csum_l4_ok(&p));
+			}
+}
+
+/* --- RSS: the vectors of Microsoft's "Verifying the RSS Hash Calculation" --- */
+
+static const u8 ms_key[NM_RSS_KEY] = {
+	0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67,
+	0x25, 0x3d, 0x43, 0xa3, 0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb,
+	0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3, 0x80, 0x30,
+	0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa,
+};
+
+static const struct {
+	u32 src, dst;
+	u16 sport, dport;
+	u32 ip_hash, tcp_hash;
+} ms_v4[] = {
+	{ 0x420995bb, 0xa18e6450, 2794, 1766, 0x323e8fc2, 0x51ccc178 },
+	{ 0xc75c6f02, 0x41458c53, 14230, 4739, 0xd718262a, 0xc626b0ea },
+	{ 0x1813c65f, 0x0c16cfb8, 12898, 38024, 0xd2d0a5de, 0x5c2b394a },
+	{ 0x261bcd1e, 0xd18ea306, 48228, 2217, 0x82989176, 0xafc7327f },
+	{ 0x9927a3bf, 0xcabc7f02, 44251, 1303, 0x5d1809c5, 0x10e828a2 },
+};
+
+static void test_toeplitz(void **state)
+{
+	struct nm_tir tir = { .fn = NM_RSS_TOEPLITZ };
+	u8 f[128] = { }, type;
+	struct nm_pkt p;
+	u32 i, len;
+
+	tir.table = malloc(NM_RSS_INPUT * sizeof(*tir.table));
+	memcpy(tir.key, ms_key, sizeof(ms_key));
+	nm_toeplitz_init(&tir);
+	for (i = 0; i < ARRAY_SIZE(ms_v4); i++) {
+		len = h_frame(f, 4, NM_IP_TCP, 0, ms_v4[i].sport, ms_v4[i].dport);
+		nm_wr32(f + 26, ms_v4[i].src);
+		nm_wr32(f + 30, ms_v4[i].dst);
+		nm_pkt_parse(&p, f, len);
+		tir.fields = 3;
+		assert_int_equal(nm_rss_hash(&tir, &p, &type), ms_v4[i].ip_hash);
+		assert_int_equal(type, NM_CQE_RSS_IPV4);
+		tir.fields = 15;
+		assert_int_equal(nm_rss_hash(&tir, &p, &type), ms_v4[i].tcp_hash);
+		assert_int_equal(type, NM_CQE_RSS_IPV4 | NM_CQE_RSS_TCP);
+		/* symmetric: both directions of a flow alike */
+		tir.symmetric = true;
+		len = nm_rss_hash(&tir, &p, &type);
+		h_frame(f, 4, NM_IP_TCP, 0, ms_v4[i].dport, ms_v4[i].sport);
+		nm_wr32(f + 26, ms_v4[i].dst);
+		nm_wr32(f + 30, ms_v4[i].src);
+		assert_int_equal(nm_rss_hash(&tir, &p, &type), len);
+		tir.symmetric = false;
+	}
+	free(tir.table);
+}
+
+/* --- JSON --- */
+
+static void test_json(void **state)
+{
+	static const char *const bad[] = {
+		"", "{", "{\"a\":}", "[1,]", "\"x", "{\"a\" 1}", "nul", "1 2",
+		"{\"a\":1}}", "\"\\x\"", "\"\\u12\"", "--1", "[[[[[[[[[[[[[[[[[1]",
+	};
+	static const char good[] =
+		"{\"a\": [1, 2.5], \"b\":\"x\\n\\u0041\", \"c\":true}";
+	struct nm_json *j;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_null(nm_json_parse(bad[i], strlen(bad[i])));
+	j = nm_json_parse(good, strlen(good));
+	assert_non_null(j);
+	assert_string_equal(nm_json_str(j, "b", ""), "x\nA");
+	assert_true(nm_json_num(j, "c", 0) == 1);
+	assert_true(nm_json_get(j, "a")->child->next->num == 2.5);
+	assert_true(nm_json_num(j, "missing", 7) == 7);
+	nm_json_free(j);
+}
+
+/* --- DMA ranges --- */
+
+static void test_dma(void **state)
+{
+	struct nm_dma d = { };
+	u8 *mem = aligned_alloc(4096, 16384);
+
+	assert_int_equal(nm_dma_map_host(&d, 0x1000, 0x1800, mem, 3), -22);
+	assert_int_equal(nm_dma_map_host(&d, 0x1001, 0x1000, mem, 3), -22);
+	assert_int_equal(nm_dma_map_host(&d, ~0xfffull, 0x2000, mem, 3), -22);
+	assert_int_equal(nm_dma_map_host(&d, 0x100000000ull, 0x2000, mem, 3), 0);
+	assert_int_equal(nm_dma_map_host(&d, 0x100002000ull, 0x1000, mem + 0x2000, 1), 0);
+	assert_int_equal(nm_dma_map_host(&d, 0x100001000ull, 0x1000, mem, 3), -17);
+	assert_ptr_equal(nm_dma_ptr(&d, 0x100001ff8ull, 8, 3), mem + 0x1ff8);
+	assert_null(nm_dma_ptr(&d, 0x100001ff8ull, 9, 1));	/* two ranges */
+	assert_null(nm_dma_ptr(&d, 0x100002000ull, 8, 2));	/* read only */
+	assert_null(nm_dma_ptr(&d, 0xffffffffull, 1, 1));
+	assert_null(nm_dma_ptr(&d, 0x100003000ull, 1, 1));
+	assert_int_equal(nm_dma_unmap(&d, 0x100001000ull, 0x1000), -22);	/* a cut */
+	assert_int_equal(nm_dma_unmap(&d, 0x200000000ull, 0x1000), -2);
+	assert_int_equal(nm_dma_unmap(&d, 0x100000000ull, 0x3000), 0);
+	assert_int_equal(d.nr, 0);
+	nm_dma_unmap_all(&d);
+	free(mem);
+}
+
+/* --- command interface --- */
+
+static void test_table_sorted(void **state)
+{
+	u32 op, n = 0;
+
+	for (op = 0; op < 0x10000; op++)
+		if (nm_cmd_desc(op)) {
+			assert_int_equal(nm_cmd_desc(op)->opcode, op);
+			n++;
+		}
+	assert_true(n > 90);
+	assert_non_null(nm_cmd_desc(MLX5_CMD_OP_SYNC_CRYPTO));
+	assert_non_null(nm_cmd_desc(MLX5_CMD_OP_QUERY_HCA_CAP));
+}
+
+static void test_cmd_states(void **state)
+{
+	u8 in[64] = { }, out[16];
+	struct h h;
+
+	h_open(&h, NULL);
+	nm_wr16(in, MLX5_CMD_OP_ALLOC_PD);
+	assert_int_equal(H_CMD(&h.f[0], in, out), NM_ST_BAD_SYS_STATE);
+	nm_wr16(in, MLX5_CMD_OP_INIT_HCA);
+	assert_int_equal(H_CMD(&h.f[0], in, out), NM_ST_BAD_SYS_STATE);
+	nm_wr16(in, MLX5_CMD_OP_ENABLE_HCA);
+	assert_int_equal(H_CMD(&h.f[0], in, out), NM_ST_OK);
+	assert_int_equal(H_CMD(&h.f[0], in, out), NM_ST_BAD_SYS_STATE);
+	nm_wr16(in, MLX5_CMD_OP_INIT_HCA);	/* without pages */
+	assert_int_equal(H_CMD(&h.f[0], in, out), NM_ST_BAD_RES_STATE);
+	nm_wr16(in, 0x7ff);
+	assert_int_equal(H_CMD(&h.f[0], in, out), NM_ST_BAD_OP);
+	nm_wr16(in, MLX5_CMD_OP_DISABLE_HCA);
+	assert_int_equal(H_CMD(&h.f[0], in, out), NM_ST_OK);
+	h_close(&h);
+}
+
+static void test_cmd_lengths(void **state)
+{
+	u8 in[NM_BYTES(create_cq_in)] = { }, out[64];
+	struct h h;
+	u32 op, n;
+
+	h_open(&h, NULL);
+	h_init(&h.f[0]);
+	for (op = 0; op < 0x10000; op++) {
+		const struct nm_cmd_desc *d = nm_cmd_desc(op);
+
+		if (!d || d->in_min > sizeof(in))
+			continue;
+		nm_wr16(in, op);
+		for (n = 8; n < d->in_min; n++)
+			assert_int_equal(h_cmd(&h.f[0], in, n, out, 16),
+					 NM_ST_BAD_INP_LEN);
+	}
+	h_close(&h);
+}
+
+static void test_cmdq_delivery(void **state)
+{
+	u8 in[64] = { }, out[256];
+	struct nm_cmd_entry *e;
+	struct h_fn *f;
+	struct h h;
+	u8 reg[4];
+
+	h_open(&h, NULL);
+	f = &h.f[0];
+	nm_wr16(in, MLX5_CMD_OP_QUERY_ISSI);
+	assert_int_equal(h_cmdq(f, 3, in, 16, out, 112), 0);
+	assert_int_equal(NM_GET(query_issi_out, out, supported_issi_dw0), 3);
+	e = (struct nm_cmd_entry *)h_ptr(f, f->cmdq) + 3;
+	nm_wr32(reg, 1u << 3);
+#define TRY(stmt, want) do {						\
+	struct nm_cmd_entry save = *e;					\
+	stmt;								\
+	e->status_own = 1;						\
+	nm_bar_write(f->fn, NM_REG_CMD_DOORBELL, reg, 4);		\
+	h_run(&h);							\
+	assert_int_equal(e->status_own, (want) << 1);			\
+	*e = save;							\
+} while (0)
+	TRY(e->type = 1, NM_DELIV_CMD_TYPE);
+	TRY(e->in_len = htobe32(4), NM_DELIV_IN_LENGTH);
+	TRY(e->in_len = htobe32(1u << 30), NM_DELIV_IN_LENGTH);
+	TRY(e->out_len = htobe32(1u << 30), NM_DELIV_OUT_LENGTH);
+	TRY(e->out_ptr = 0, NM_DELIV_OUT_PTR_ALIGN);
+	TRY(e->out_ptr = htobe64(H_MEM_BASE + 3), NM_DELIV_OUT_PTR_ALIGN);
+	TRY(e->out_ptr = htobe64(0x1000), NM_DELIV_FW);
+	TRY(e->token ^= 1, NM_DELIV_TOKEN);
+	TRY(e->in_len = htobe32(64), NM_DELIV_IN_PTR_ALIGN);
+	TRY(((struct nm_mbox *)h_ptr(f, be64toh(e->out_ptr)))->block_num = 5,
+	    NM_DELIV_BLOCK_NUM);
+	/* a doorbell for a slot that software owns does nothing */
+	e->status_own = 0x20;
+	nm_bar_write(f->fn, NM_REG_CMD_DOORBELL, reg, 4);
+	h_run(&h);
+	assert_int_equal(e->status_own, 0x20);
+	h_close(&h);
+}
+
+static u32 uctx_new(struct h_fn *f)
+{
+	u8 in[NM_BYTES(create_uctx_in)] = { }, out[16];
+
+	nm_wr16(in, MLX5_CMD_OP_CREATE_UCTX);
+	assert_int_equal(H_CMD(f, in, out), 0);
+	return NM_GET(create_uctx_out, out, uid);
+}
+
+static void test_ownership(void **state)
+{
+	u8 in[16] = { }, out[16];
+	u32 a, b, pd_a, pd_b, pd_k;
+	struct h_fn *f;
+	struct h h;
+
+	h_open(&h, NULL);
+	f = &h.f[0];
+	h_init(f);
+	a = uctx_new(f);
+	b = uctx_new(f);
+	nm_wr16(in, MLX5_CMD_OP_ALLOC_PD);
+	nm_wr16(in + 2, a);
+	assert_int_equal(H_CMD(f, in, out), 0);
+	pd_a = NM_GET(alloc_pd_out, out, pd);
+	nm_wr16(in + 2, b);
+	assert_int_equal(H_CMD(f, in, out), 0);
+	pd_b = NM_GET(alloc_pd_out, out, pd);
+	nm_wr16(in + 2, 0);
+	assert_int_equal(H_CMD(f, in, out), 0);
+	pd_k = NM_GET(alloc_pd_out, out, pd);
+	/* not b's, and not the kernel's */
+	nm_wr16(in, MLX5_CMD_OP_DEALLOC_PD);
+	nm_wr16(in + 2, b);
+	nm_wr32(in + 8, pd_a);
+	assert_int_equal(H_CMD(f, in, out), NM_ST_BAD_RES);
+	nm_wr32(in + 8, pd_k);
+	assert_int_equal(H_CMD(f, in, out), NM_ST_BAD_RES);
+	/* closing a's context takes a's only */
+	memset(in, 0, sizeof(in));
+	nm_wr16(in, MLX5_CMD_OP_DESTROY_UCTX);
+	nm_wr16(in + 10, a);
+	assert_int_equal(H_CMD(f, in, out), 0);
+	assert_null(nm_obj_lookup(f->fn, NM_OBJ_PD, pd_a));
+	assert_non_null(nm_obj_lookup(f->fn, NM_OBJ_PD, pd_b));
+	assert_non_null(nm_obj_lookup(f->fn, NM_OBJ_PD, pd_k));
+	/* a uid without a context is nobody */
+	nm_wr16(in, MLX5_CMD_OP_ALLOC_PD);
+	nm_wr16(in + 2, a);
+	assert_int_equal(H_CMD(f, in, out), NM_ST_BAD_RES);
+	h_close(&h);
+}
+
+static u8 destroy(struct h_fn *f, u16 op, u32 id)
+{
+	u8 in[64] = { }, out[16];
+
+	nm_wr16(in, op);
+	nm_wr32(in + 8, id);
+	return h_cmd(f, in, 64, out, 16);
+}
+
+static void test_busy(void **state)
+{
+	struct h_fn *f;
+	struct h h;
+
+	h_open(&h, NULL);
+	f = &h.f[0];
+	h_init(f);
+	h_queues(f, 4, 2048);
+	assert_int_equal(destroy(f, MLX5_CMD_OP_DESTROY_CQ, f->cqn_tx), NM_ST_RES_BUSY);
+	assert_int_equal(destroy(f, MLX5_CMD_OP_DESTROY_EQ, f->eqn), NM_ST_RES_BUSY);
+	assert_int_equal(destroy(f, MLX5_CMD_OP_DEALLOC_PD, f->pd), NM_ST_RES_BUSY);
+	assert_int_equal(destroy(f, MLX5_CMD_OP_DESTROY_RQ, f->rqn), NM_ST_RES_BUSY);
+	assert_int_equal(destroy(f, MLX5_CMD_OP_DESTROY_TIR, f->tirn), NM_ST_RES_BUSY);
+	assert_int_equal(destroy(f, MLX5_CMD_OP_DESTROY_SQ, f->sqn), 0);
+	assert_int_equal(destroy(f, MLX5_CMD_OP_DESTROY_SQ, f->sqn), NM_ST_BAD_RES);
+	assert_int_equal(destroy(f, MLX5_CMD_OP_DESTROY_CQ, f->cqn_tx), 0);
+	h_close(&h);
+}
+
+/* --- general objects: the DEK --- */
+
+static void test_dek(void **state)
+{
+	u8 in[NM_BYTES(create_encryption_key_in)] = { }, out[1024];
+	void *obj = NM_PTR(create_encryption_key_in, in, encryption_key_object);
+	u8 q[16] = { };
+	struct h_fn *f;
+	struct h h;
+	u32 id, i;
+
+	h_open(&h, NULL);
+	f = &h.f[0];
+	h_init(f);
+	nm_wr16(in, MLX5_CMD_OP_CREATE_GENERAL_OBJECT);
+	nm_wr16(in + 6, MLX5_GENERAL_OBJECT_TYPES_ENCRYPTION_KEY);
+	NM_SET(encryption_key_obj, obj, pd, f->pd);
+	assert_int_equal(h_cmd(f, in, sizeof(in), out, 16), NM_ST_BAD_PARAM);
+	NM_SET(encryption_key_obj, obj, key_purpose, 6);
+	memset(NM_PTR(encryption_key_obj, obj, key), 0xa5, 32);
+	assert_int_equal(h_cmd(f, in, sizeof(in) - 1, out, 16), NM_ST_BAD_INP_LEN);
+	NM_SET(general_obj_in_cmd_hdr, in, op_param.create.log_obj_range, 3);
+	assert_int_equal(h_cmd(f, in, sizeof(in), out, 16), 0);
+	id = NM_GET(general_obj_out_cmd_hdr, out, obj_id);
+	assert_int_equal(nm_obj_count(f->fn, NM_OBJ_GEN), 8);
+	nm_wr16(q, MLX5_CMD_OP_QUERY_GENERAL_OBJECT);
+	nm_wr16(q + 6, MLX5_GENERAL_OBJECT_TYPES_ENCRYPTION_KEY);
+	nm_wr32(q + 8, id + 7);
+	assert_int_equal(h_cmd(f, q, 16, out, sizeof(out)), 0);
+	for (i = 0; i < sizeof(out); i++)
+		assert_int_not_equal(out[i], 0xa5);	/* never the key */
+	nm_wr16(q + 6, 0x13);
+	assert_int_equal(h_cmd(f, q, 16, out, sizeof(out)), NM_ST_BAD_PARAM);
+	nm_wr16(q + 6, MLX5_GENERAL_OBJECT_TYPES_ENCRYPTION_KEY);
+	nm_wr16(q, MLX5_CMD_OP_DESTROY_GENERAL_OBJECT);
+	assert_int_equal(h_cmd(f, q, 16, out, 16), 0);
+	assert_int_equal(h_cmd(f, q, 16, out, 16), NM_ST_BAD_RES);
+	h_close(&h);
+}
+
+/* --- data path --- */
+
+struct rig {
+	struct h h;
+	struct h_fn *a, *b;
+	u64 buf;
+};
+
+static int rig_setup(void **state)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+
+	h_open(&r->h, NULL);
+	r->a = &r->h.f[0];
+	r->b = &r->h.f[1];
+	h_init(r->a);
+	h_init(r->b);
+	h_queues(r->a, 8, 2048);
+	h_queues(r->b, 8, 2048);
+	h_link_up(&r->h);
+	r->buf = h_alloc(r->a, 65536 * 2, 4096);
+	*state = r;
+	return 0;
+}
+
+static int rig_teardown(void **state)
+{
+	struct rig *r = *state;
+
+	h_close(&r->h);
+	free(r);
+	return 0;
+}
+
+#define CSUM	(NM_ETH_L3_CSUM | NM_ETH_L4_CSUM)
+
+static void test_send(void **state)
+{
+	struct rig *r = *state;
+	struct nm_cqe *c;
+	struct nm_pkt p;
+	u32 len, n;
+
+	for (n = 18; n < 1400; n += 61) {
+		len = h_frame(h_ptr(r->a, r->buf), 4, NM_IP_UDP, n, 9, 10);
+		h_post(r->a, r->buf, len, CSUM, 14, 0, true);
+		h_doorbell(r->a);
+		h_run(&r->h);
+		c = h_poll_tx(r->a);
+		assert_non_null(c);
+		assert_int_equal(c->op_own >> 4, NM_CQE_REQ);
+		c = h_poll_rx(r->b);
+		assert_non_null(c);
+		assert_int_equal(be32toh(c->byte_cnt), len);
+		assert_int_equal(c->hds_ip_ext, 7);
+		assert_int_equal(c->l4_l3_hdr_type, NM_CQE_L4_UDP | NM_CQE_L3_IPV4);
+		nm_pkt_parse(&p, h_rx_data(r->b, c), len);
+		assert_true(nm_csum_ip_ok(&p) && nm_csum_l4_ok(&p));
+		assert_int_equal(be16toh(c->check_sum),
+				 csum_slow(p.data + 14, len - 14));
+		assert_memory_equal(p.data + 42, h_ptr(r->a, r->buf + 42), n);
+		h_repost(r->b);
+	}
+	assert_null(h_poll_rx(r->b));
+}
+
+static void lso_case(struct rig *r, int ver, u8 proto, u32 payload, u32 mss)
+{
+	u32 hdr = 14 + (ver == 4 ? 20 : 40) + (proto == 6 ? 20 : 8), len, off;
+	u8 *src = h_ptr(r->a, r->buf);
+	struct nm_cqe *c;
+	struct nm_pkt p;
+	u32 i;
+
+	len = h_frame(src, ver, proto, payload, 1, 2);
+	h_post(r->a, r->buf, len, CSUM, hdr, mss, true);
+	h_doorbell(r->a);
+	h_run(&r->h);
+	c = h_poll_tx(r->a);
+	assert_int_equal(c->op_own >> 4, NM_CQE_REQ);
+	for (off = 0, i = 0; off < payload; off += mss, i++) {
+		u32 part = payload - off < mss ? payload - off : mss;
+		const u8 *d, *l4;
+
+		c = h_poll_rx(r->b);
+		assert_non_null(c);
+		assert_int_equal(be32toh(c->byte_cnt),
+				 hdr + part < 60 ? 60 : hdr + part);
+		assert_int_equal(c->hds_ip_ext, 7);
+		d = h_rx_data(r->b, c);
+		nm_pkt_parse(&p, d, be32toh(c->byte_cnt));
+		assert_int_equal(p.ip_end, hdr + part);
+		assert_memory_equal(d + hdr, src + hdr + off, part);
+		l4 = d + p.l4_off;
+		if (ver == 4)
+			assert_int_equal(nm_rd16(d + 18), 7 + i);
+		if (proto == 6) {
+			assert_int_equal(nm_rd32(l4 + 4), 1000 + off);
+			assert_int_equal(l4[13], off + part == payload ? 0x18 : 0x10);
+		} else {
+			assert_int_equal(nm_rd16(l4 + 4), 8 + part);
+		}
+		h_repost(r->b);
+	}
+	assert_null(h_poll_rx(r->b));
+}
+
+static void test_lso(void **state)
+{
+	static const u32 mss[] = { 100, 536, 1200, 1440 };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(mss); i++) {
+		lso_case(*state, 4, 6, 20000, mss[i]);
+		lso_case(*state, 6, 6, 12345, mss[i]);
+		lso_case(*state, 4, 17, mss[i] * 7 + 1, mss[i]);
+		lso_case(*state, 6, 17, mss[i] * 5, mss[i]);
+		lso_case(*state, 4, 17, 1, mss[i]);
+	}
+}
+
+static void test_no_buffer(void **state)
+{
+	struct rig *r = *state;
+	u32 len = h_frame(h_ptr(r->a, r->buf), 4, 17, 100, 1, 2), i, n = 0;
+
+	for (i = 0; i < 300; i++) {
+		h_post(r->a, r->buf, len, CSUM, 0, 0, false);
+		h_doorbell(r->a);
+		h_run(&r->h);
+	}
+	while (h_poll_rx(r->b))
+		n++;
+	assert_int_equal(n, 256);
+	assert_int_equal(r->b->fn->cnt[NM_CNT_rx_no_buffer], 44);
+}
+
+/* What the guest gets wrong stops its queue, and nothing else. */
+static void bad_wqe(struct rig *r, u8 synd)
+{
+	struct nm_err_cqe *c;
+
+	h_doorbell(r->a);
+	h_run(&r->h);
+	c = (struct nm_err_cqe *)h_poll_tx(r->a);
+	assert_non_null(c);
+	assert_int_equal(c->op_own >> 4, NM_CQE_REQ_ERR);
+	assert_int_equal(c->syndrome, synd);
+}
+
+static struct nm_wqe_ctrl *last_wqe(struct rig *r, u32 bbs)
+{
+	return h_ptr(r->a, r->a->sq + ((r->a->pi_tx - bbs) & 0x1ff) * 64ull);
+}
+
+static void test_bad_opcode(void **state)
+{
+	struct rig *r = *state;
+	u32 len = h_frame(h_ptr(r->a, r->buf), 4, 17, 100, 1, 2), i;
+
+	h_post(r->a, r->buf, len, 0, 0, 0, true);
+	last_wqe(r, 1)->opmod_idx_opcode = htobe32(0x77);
+	for (i = 0; i < 3; i++)
+		h_post(r->a, r->buf, len, 0, 0, 0, false);
+	bad_wqe(r, NM_SYND_LOCAL_QP_OP);
+	/* the others are flushed, each with a completion */
+	for (i = 0; i < 3; i++)
+		bad_wqe(r, NM_SYND_FLUSHED);
+	assert_null(h_poll_tx(r->a));
+	assert_null(h_poll_rx(r->b));
+}
+
+static void test_bad_key(void **state)
+{
+	struct rig *r = *state;
+	u32 len = h_frame(h_ptr(r->a, r->buf), 4, 17, 100, 1, 2);
+	struct nm_wqe_data *d;
+
+	h_post(r->a, r->buf, len, 0, 0, 0, true);
+	d = (void *)((u8 *)last_wqe(r, 1) + 32);
+	d->lkey = htobe32(r->a->mkey | 1);
+	bad_wqe(r, NM_SYND_LOCAL_PROT);
+}
+
+static void test_bad_addr(void **state)
+{
+	struct rig *r = *state;
+	u32 len = h_frame(h_ptr(r->a, r->buf), 4, 17, 100, 1, 2);
+	struct nm_wqe_data *d;
+
+	h_post(r->a, r->buf, len, 0, 0, 0, true);
+	d = (void *)((u8 *)last_wqe(r, 1) + 32);
+	d->addr = htobe64(0x1000);
+	bad_wqe(r, NM_SYND_LOCAL_PROT);
+	assert_true(r->a->fn->cnt[NM_CNT_dma_faults] > 0);
+}
+
+static void test_bad_length(void **state)
+{
+	struct rig *r = *state;
+	struct nm_wqe_data *d;
+
+	h_post(r->a, r->buf, 100, 0, 0, 0, true);
+	d = (void *)((u8 *)last_wqe(r, 1) + 32);
+	d->byte_count = htobe32(0x7fffffff);
+	bad_wqe(r, NM_SYND_LOCAL_LENGTH);
+}
+
+static void test_rx_bad_key(void **state)
+{
+	struct rig *r = *state;
+	u32 len = h_frame(h_ptr(r->a, r->buf), 4, 17, 100, 1, 2);
+	struct nm_wqe_data *d = h_ptr(r->b, r->b->rq);
+	struct nm_cqe *c;
+	u32 n = 0;
+
+	d->lkey = htobe32(0x12345600);
+	h_post(r->a, r->buf, len, 0, 0, 0, true);
+	h_doorbell(r->a);
+	h_run(&r->h);
+	c = h_poll_rx(r->b);
+	assert_int_equal(c->op_own >> 4, NM_CQE_RESP_ERR);
+	assert_int_equal(((struct nm_err_cqe *)c)->syndrome, NM_SYND_LOCAL_PROT);
+	while ((c = h_poll_rx(r->b))) {
+		assert_int_equal(((struct nm_err_cqe *)c)->syndrome, NM_SYND_FLUSHED);
+		n++;
+	}
+	assert_int_equal(n, 255);
+}
+
+static void test_cq_overrun(void **state)
+{
+	struct rig *r = *state;
+	u32 len = h_frame(h_ptr(r->a, r->buf), 4, 17, 100, 1, 2), i;
+
+	/* 512 entries, none taken; every send wants one */
+	for (i = 0; i < 600; i++) {
+		h_post(r->a, r->buf, len, 0, 0, 0, true);
+		h_doorbell(r->a);
+		h_run(&r->h);
+	}
+	assert_int_equal(r->a->fn->cnt[NM_CNT_cq_overruns], 1);
+}
+
+/* A doorbell from a UAR page that is not the queue's does nothing. */
+static void test_foreign_uar(void **state)
+{
+	struct rig *r = *state;
+	u32 len = h_frame(h_ptr(r->a, r->buf), 4, 17, 100, 1, 2), uar = r->a->uar;
+
+	h_post(r->a, r->buf, len, 0, 0, 0, true);
+	r->a->uar++;
+	h_doorbell(r->a);
+	r->a->uar = uar;
+	h_run(&r->h);
+	assert_null(h_poll_tx(r->a));
+	assert_int_equal(r->a->fn->cnt[NM_CNT_db_bad], 1);
+	h_doorbell(r->a);
+	h_run(&r->h);
+	assert_non_null(h_poll_tx(r->a));
+}
+
+static void arm(struct h_fn *f, u32 cqn, u32 ci, u32 sn)
+{
+	u8 db[8];
+
+	nm_wr32(db, sn << 28 | (ci & 0xffffff));
+	nm_wr32(db + 4, cqn);
+	nm_bar_write(f->fn, f->uar * (u64)NM_PAGE_SIZE + NM_UAR_CQ_ARM, db, 8);
+}
+
+static void arm_eq(struct h_fn *f, u32 ci)
+{
+	u8 db[4];
+
+	nm_wr32(db, f->eqn << 24 | ci);
+	nm_bar_write(f->fn, f->uar * (u64)NM_PAGE_SIZE + NM_UAR_EQ_ARM, db, 4);
+}
+
+static void test_arming(void **state)
+{
+	struct rig *r = *state;
+	u32 len = h_frame(h_ptr(r->a, r->buf), 4, 17, 100, 1, 2), i;
+
+	arm_eq(r->a, 0);
+	arm(r->a, r->a->cqn_tx, 0, 1);
+	for (i = 0; i < 4; i++) {
+		h_post(r->a, r->buf, len, 0, 0, 0, true);
+		h_doorbell(r->a);
+		h_run(&r->h);
+	}
+	/* one event and one interrupt an arming */
+	assert_int_equal(r->a->irqs[1], 1);
+	assert_int_equal(r->a->fn->cnt[NM_CNT_eqes], 1);
+	/* armed behind: the event comes at once; the EQ is not armed */
+	arm(r->a, r->a->cqn_tx, 2, 2);
+	h_run(&r->h);
+	assert_int_equal(r->a->fn->cnt[NM_CNT_eqes], 2);
+	assert_int_equal(r->a->irqs[1], 1);
+	arm_eq(r->a, 1);
+	h_run(&r->h);
+	assert_int_equal(r->a->irqs[1], 2);
+	arm_eq(r->a, 2);
+	arm(r->a, r->a->cqn_tx, 4, 3);
+	h_run(&r->h);
+	assert_int_equal(r->a->irqs[1], 2);
+}
+
+static void test_reset(void **state)
+{
+	struct rig *r = *state;
+	u32 len = h_frame(h_ptr(r->a, r->buf), 4, 17, 100, 1, 2);
+	unsigned int t;
+
+	h_post(r->a, r->buf, len, 0, 0, 0, true);
+	h_doorbell(r->a);
+	nm_fn_reset(r->a->fn);
+	h_run(&r->h);
+	for (t = 0; t < NM_OBJ_MAX; t++)
+		assert_int_equal(nm_obj_count(r->a->fn, t), 0);
+	assert_null(h_poll_rx(r->b));
+	assert_int_equal(r->a->fn->state, NM_FN_RESET);
+	/* the memory is the same, and the function comes up again */
+	h_init(r->a);
+}
+
+static void test_wire(void **state)
+{
+	struct rig *r = *state;
+	u32 len = h_frame(h_ptr(r->a, r->buf), 4, 17, 100, 1, 2), i, n = 0;
+	struct nm_impair *im = nm_wire_impair(r->a->fn);
+
+	im->loss = 500000;
+	for (i = 0; i < 200; i++) {
+		h_post(r->a, r->buf, len, 0, 0, 0, false);
+		h_doorbell(r->a);
+		h_run(&r->h);
+	}
+	while (h_poll_rx(r->b)) {
+		h_repost(r->b);
+		n++;
+	}
+	assert_in_range(n, 60, 140);
+	im->loss = 0;
+	im->dup = 1000000;
+	h_post(r->a, r->buf, len, 0, 0, 0, false);
+	h_doorbell(r->a);
+	h_run(&r->h);
+	h_run(&r->h);
+	for (n = 0; h_poll_rx(r->b); n++)
+		h_repost(r->b);
+	assert_int_equal(n, 2);
+}
+
+#define RIG(t) cmocka_unit_test_setup_teardown(t, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_csum),
+		cmocka_unit_test(test_parse),
+		cmocka_unit_test(test_csum_set),
+		cmocka_unit_test(test_toeplitz),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_dma),
+		cmocka_unit_test(test_table_sorted),
+		cmocka_unit_test(test_cmd_states),
+		cmocka_unit_test(test_cmd_lengths),
+		cmocka_unit_test(test_cmdq_delivery),
+		cmocka_unit_test(test_ownership),
+		cmocka_unit_test(test_busy),
+		cmocka_unit_test(test_dek),
+		RIG(test_send),
+		RIG(test_lso),
+		RIG(test_no_buffer),
+		RIG(test_bad_opcode),
+		RIG(test_bad_key),
+		RIG(test_bad_addr),
+		RIG(test_bad_length),
+		RIG(test_rx_bad_key),
+		RIG(test_cq_overrun),
+		RIG(test_foreign_uar),
+		RIG(test_arming),
+		RIG(test_reset),
+		RIG(test_wire),
+	};
+
+	return cmocka_run_group_tests_name("nicmodel", tests, NULL, NULL);
+}
