@@ -30,9 +30,12 @@ struct side {
 static struct {
 	struct side a, b;
 	unsigned long packets;
+	unsigned int loads;
+	uint32_t cipher;
 	bool merge;
+	bool kernel_only;
 	uint64_t seed;
-} opt = { .packets = 2000, .seed = 1 };
+} opt = { .packets = 2000, .loads = 1, .seed = 1 };
 
 /**
  * struct load - a super-packet, plain
@@ -271,7 +274,7 @@ static const char *one(struct run *r, struct end *from, struct end *to, size_t d
 	MUST(!qoff_ctx_add(from->s, &ctx, &id));
 	if (to->s)
 		MUST(!qoff_flow_add(to->s, &flow, &flow_id));
-	for (int k = 0; k < 2 && !bad; k++) {
+	for (unsigned int k = 0; k < opt.loads && !bad; k++) {
 		make_load(&l, dcid, dcid_len, pn_len, phase, &next, offsets);
 		if (load_send(from, to, &l, id, offsets ? QOFF_TX_PN_OFFSETS : 0) != l.len)
 			return wrong("send: %s", qoff_error());
@@ -427,6 +430,24 @@ static void damaged(uint32_t cipher)
 	qoff_cipher_free(c);
 }
 
+static void direction(enum qoff_backend tx, enum qoff_backend rx)
+{
+	bool kernel = tx == QOFF_KERNEL || rx == QOFF_KERNEL;
+
+	if (kernel && !opt.a.q[QOFF_KERNEL]) {
+		ksft_skipped(tx == QOFF_KERNEL ? "kernel seals" : "kernel opens", "no module");
+		return;
+	}
+	if (!kernel && opt.kernel_only)
+		return;
+	for (uint32_t cipher = 1; cipher <= 4; cipher++) {
+		struct run r = { .tx = tx, .rx = rx, .cipher = cipher };
+
+		if (!opt.cipher || cipher == opt.cipher)
+			grid(&r);
+	}
+}
+
 static void side_open(struct side *s)
 {
 	enter_ns(s->ns);
@@ -439,9 +460,11 @@ static int usage(FILE *f)
 {
 	fprintf(f,
 		"usage: qoff_diff [--a ADDR] [--b ADDR] [--ns-a NS] [--ns-b NS]\n"
-		"                 [--packets N] [--seed S] [--expect-merge]\n"
+		"                 [--packets N] [--seed S] [--cipher NAME] [--kernel-only]\n"
+		"                 [--expect-merge]\n"
 		"Sends from address a (namespace NS) to b; default: 127.0.0.1 to itself. At least N\n"
-		"packets for each cipher and direction. --expect-merge: the path has GRO.\n");
+		"packets for each cipher and direction. --kernel-only: no directions without the\n"
+		"kernel, and it is an error if it has no module. --expect-merge: the path has GRO.\n");
 	return f == stderr ? 2 : 0;
 }
 
@@ -450,7 +473,8 @@ static int parse(int argc, char **argv)
 	static const struct option longs[] = {
 		{ "a", 1, NULL, 'a' }, { "b", 1, NULL, 'b' }, { "ns-a", 1, NULL, 'A' },
 		{ "ns-b", 1, NULL, 'B' }, { "packets", 1, NULL, 'n' }, { "seed", 1, NULL, 's' },
-		{ "expect-merge", 0, NULL, 'm' }, { "help", 0, NULL, 'h' }, { NULL, 0, NULL, 0 },
+		{ "expect-merge", 0, NULL, 'm' },
+		{ "kernel-only", 0, NULL, 'k' }, { "cipher", 1, NULL, 'c' }, { "help", 0, NULL, 'h' }, { NULL, 0, NULL, 0 },
 	};
 	int c;
 
@@ -479,6 +503,14 @@ static int parse(int argc, char **argv)
 		case 'm':
 			opt.merge = true;
 			break;
+		case 'k':
+			opt.kernel_only = true;
+			break;
+		case 'c':
+			opt.cipher = qoff_cipher_by_name(optarg);
+			if (!opt.cipher)
+				return usage(stderr);
+			break;
 		case 'h':
 			exit(usage(stdout));
 		default:
@@ -504,20 +536,16 @@ int main(int argc, char **argv)
 	printf("TAP version 13\n# seed %llu\n", (unsigned long long)opt.seed);
 	side_open(&opt.a);
 	side_open(&opt.b);
-	for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {
-		if ((ways[w].tx == QOFF_KERNEL || ways[w].rx == QOFF_KERNEL) &&
-		    !opt.a.q[QOFF_KERNEL]) {
-			ksft_skipped(ways[w].tx == QOFF_KERNEL ? "kernel seals" : "kernel opens",
-				     "no module");
-			continue;
-		}
-		for (cipher = 1; cipher <= 4; cipher++) {
-			struct run r = { .tx = ways[w].tx, .rx = ways[w].rx, .cipher = cipher };
-
-			grid(&r);
-		}
+	MUST(!opt.kernel_only || (opt.a.q[QOFF_KERNEL] && opt.b.q[QOFF_KERNEL]));
+	for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++)
+		direction(ways[w].tx, ways[w].rx);
+	if (!opt.b.q[QOFF_KERNEL]) {
+		ksft_skipped("damaged packets", "no module");
+		return ksft_end();
 	}
-	for (cipher = 1; cipher <= 4 && opt.b.q[QOFF_KERNEL]; cipher++)
-		damaged(cipher);
+	for (cipher = 1; cipher <= 4; cipher++) {
+		if (!opt.cipher || cipher == opt.cipher)
+			damaged(cipher);
+	}
 	return ksft_end();
 }
