@@ -14,11 +14,13 @@
 
 #include "quicsim.h"
 
-/* What the framework puts before the payload: a record for each segment, and a
- * fixed part that has room in this.
+/* What the framework puts before the payload, in a fragment of its own: a record
+ * for each segment, and a fixed part that has room in this. The whole is still
+ * an IP packet.
  */
-#define QSIM_LEADER(nseg)	((nseg) * sizeof(struct qoff_rx_seg) + 64)
+#define QSIM_LEADER(nseg)	((nseg) * sizeof(struct qoff_rx_seg) + 1344)
 #define QSIM_AGG_MAX		65535
+#define QSIM_AGG_FRAGS		(MAX_SKB_FRAGS - 1)
 
 static u8 qsim_tos(const struct sk_buff *skb, const struct qsim_hdrs *h)
 {
@@ -66,7 +68,7 @@ static bool qsim_agg_fits(const struct qsim_agg *agg,
 	return agg->nseg < QOFF_MAX_SEGS &&
 	       agg->hdr_len + agg->bytes + len + QSIM_LEADER(agg->nseg + 1) <=
 	       QSIM_AGG_MAX &&
-	       (agg->nfrag < MAX_SKB_FRAGS || qsim_agg_adjacent(agg, pf));
+	       (agg->nfrag < QSIM_AGG_FRAGS || qsim_agg_adjacent(agg, pf));
 }
 
 /* The finished packet goes towards the host */
@@ -76,8 +78,7 @@ static void qsim_agg_close(struct qsim_port *port, struct qsim_agg *agg)
 	struct sk_buff *skb;
 	unsigned int i;
 
-	skb = qsim_frame_alloc(&port->rx_pfc,
-			       agg->hdr_len + QSIM_LEADER(agg->nseg));
+	skb = qsim_frame_alloc(&port->rx_pfc, agg->hdr_len);
 	if (!skb)
 		goto err;
 	cb = QSIM_RX_CB(skb);

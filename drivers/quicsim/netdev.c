@@ -138,9 +138,13 @@ static int qsim_set_features(struct net_device *dev, netdev_features_t features)
 {
 	struct qsim_port *port = netdev_priv(dev);
 	struct qoff_dev *qd = rtnl_dereference(port->qd);
+	u32 quic = qoff_features_from_netdev(features);
 
-	if (qd)
-		qoff_dev_set_features(qd, qoff_features_from_netdev(features));
+	/* without the feature bits netlink has the switches */
+	if (!qd || !QOFF_NETIF_F)
+		return 0;
+	WRITE_ONCE(port->features, quic);
+	qoff_dev_set_features(qd, quic);
 	return 0;
 }
 

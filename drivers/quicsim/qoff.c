@@ -463,20 +463,32 @@ static const struct qoff_dev_ops qsim_qoff_ops = {
 	.get_stats	= qsim_get_stats,
 };
 
+/**
+ * qsim_qoff_register() - give the device to the core
+ * @port: the port; the ethtool switches keep their positions
+ *
+ * Context: process, RTNL.
+ */
 int qsim_qoff_register(struct qsim_port *port)
 {
 	struct qoff_dev *qd;
 	int err = 0;
+	u32 quic;
 
 	mutex_lock(&port->reg_lock);
 	if (!rcu_access_pointer(port->qd)) {
 		qd = qoff_dev_create(port->netdev, &qsim_qoff_ops, &port->caps,
 				     port);
-		if (IS_ERR(qd))
+		if (IS_ERR(qd)) {
 			err = PTR_ERR(qd);
-		else
-			rcu_assign_pointer(port->qd, qd);
+			goto unlock;
+		}
+		rcu_assign_pointer(port->qd, qd);
+		quic = qoff_features_from_netdev(port->netdev->features);
+		WRITE_ONCE(port->features, quic);
+		qoff_dev_set_features(qd, quic);
 	}
+unlock:
 	mutex_unlock(&port->reg_lock);
 	return err;
 }

@@ -530,7 +530,7 @@ struct qsim_agg {
 	u32 bytes;
 	ktime_t born;
 	u16 nseg;
-	skb_frag_t frag[MAX_SKB_FRAGS];
+	skb_frag_t frag[MAX_SKB_FRAGS - 1];
 	struct qoff_rx_seg segs[QOFF_MAX_SEGS];
 };
 
