@@ -14,8 +14,11 @@
 #include "keys.h"
 #include "params.h"
 
-/* One super-packet's payload at most: what fits an IPv4 datagram. */
-#define IO_BATCH_BYTES	65507
+/* One super-packet's payload at most. An IPv4 datagram holds 65507 bytes; a packet
+ * that a device coalesced is one with the records of its segments inside, so this
+ * much goes through to the receiver in one piece.
+ */
+#define IO_BATCH_BYTES	62000
 #define IO_BUF_SIZE	65536
 
 /**
