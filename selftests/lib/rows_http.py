@@ -104,13 +104,13 @@ def _wait_listening(end, proc, limit=20):
     raise ends.CmdError("nginx does not listen")
 
 
-def _download(pair, proto, top):
+def _download(pair, proto, top, name="file"):
     out = f"{top}/got"
     version = "--http2" if proto == "http2" else "--http1.1"
     text = pair.rx.run(_pinned(pair, 1, [
         "curl", "-sS", "-k", version, "-o", out, "-w",
         "%{http_version} %{size_download} %{time_pretransfer} %{time_total}",
-        f"https://{pair.tx.addr}:4443/file"]), timeout=3600)
+        f"https://{pair.tx.addr}:4443/{name}"]), timeout=3600)
     got_version, size, began, ended = text.split()
     want = "2" if proto == "http2" else "1.1"
     if got_version != want:
@@ -128,12 +128,15 @@ def row(pair, proto, offload, top, size, sha256):
     with open(conf, "w", encoding="ascii") as f:
         f.write(_CONF.format(dir=top, addr=pair.tx.addr, http2=http2,
                              sendfile=sendfile, ktls=ktls))
+    shutil.copyfile(conf, f"{top}/www/nginx.conf.txt")
     server = pair.tx.popen(_pinned(pair, 0, ["nginx", "-e", f"{top}/error.log",
                                              "-c", conf]),
                            stderr=subprocess.PIPE)
     meter = count.Meter(pair, ("nginx", "curl"))
     try:
         _wait_listening(pair.tx, server)
+        # A small one first, which loads programs and ciphers
+        _download(pair, proto, top, "nginx.conf.txt")
         tls_before = _ktls_tx(pair.tx)
         meter.start()
         out, got, seconds = _download(pair, proto, top)
