@@ -170,10 +170,8 @@ struct sk_buff *qoff_gro_receive(struct sock *sk, struct list_head *head,
 		/* encap_mark: it came through a socket with gro_receive */
 		if (!NAPI_GRO_CB(p)->encap_mark || !qoff_gro_marked(p, mark))
 			goto flush;
-		if (!qoff_gro_same_dcid(base + off, p, off, dcid_len)) {
-			NAPI_GRO_CB(p)->same_flow = 0;
+		if (!qoff_gro_same_dcid(base + off, p, off, dcid_len))
 			continue;
-		}
 		known = true;
 		if (p->len + len > U16_MAX ||
 		    !qoff_gro_same(skb, base, p)) {

@@ -212,13 +212,19 @@ static void qoff_rx_queue(struct qoff_sock *qs, struct sk_buff *skb)
 	}
 
 	skb->dev = NULL;
+	/* The record has an arrival time, be time stamps on or not */
+	if (!skb->tstamp)
+		__net_timestamp(skb);
 	sock_skb_set_dropcount(sk, skb);
 	spin_lock(&qs->rxq.lock);
 	__skb_queue_tail(&qs->rxq, skb);
 	spin_unlock(&qs->rxq.lock);
 
-	if (!sock_flag(sk, SOCK_DEAD))
-		READ_ONCE(sk->sk_data_ready)(sk);
+	if (!sock_flag(sk, SOCK_DEAD)) {
+		void (*ready)(struct sock *sk) = READ_ONCE(sk->sk_data_ready);
+
+		ready(sk);
+	}
 }
 
 /* Validate @skb and find its segments and its flow. Return: 0 or why to drop

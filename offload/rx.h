@@ -64,6 +64,9 @@ static inline unsigned int qoff_rx_pos_len(const struct qoff_rx_pos *pos)
 
 	if (cb->segs)
 		return cb->segs[pos->idx].len;
+	/* One reassembled datagram may have a frag_list, too */
+	if (cb->nseg == 1)
+		return pos->skb->len;
 	return pos->list ? pos->list->len : skb_pagelen(pos->skb);
 }
 
