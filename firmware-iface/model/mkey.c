@@ -204,7 +204,8 @@ static int mkey_iov(struct nm_fn *fn, u32 lkey, u32 pd, u64 va, u32 len,
 	if (!obj || depth > MKEY_MAX_DEPTH)
 		return -1;
 	mk = container_of(obj, struct nm_mkey, obj);
-	if (mk->key != (lkey & 0xff) || mk->free || mk->pd != pd)
+	if (mk->key != (lkey & 0xff) || mk->free ||
+	    (pd != NM_PD_ANY && mk->pd != pd))
 		return -1;
 	if (prot & NM_DMA_W && !mk->local_write)
 		return -1;

@@ -8,6 +8,8 @@
 /* Index 1 with key byte 0 is the terminating lkey; 7 is the reserved one. */
 #define NM_MKEY_FIRST	0x200
 #define NM_RESD_LKEY	0x700u
+/* The UMR QP has no protection domain: it reads lists under any key. */
+#define NM_PD_ANY	~0u
 
 enum nm_mkey_mode {
 	NM_MKEY_PA	= 0,

@@ -5,6 +5,7 @@
 #include "model.h"
 #include "cmd.h"
 #include "mkey.h"
+#include "trace.h"
 
 struct obj_type {
 	const char *name;
@@ -183,11 +184,16 @@ void *nm_obj_find(struct nm_cmd *c, enum nm_obj_type type, u32 id)
 	struct nm_obj *obj = nm_obj_lookup(c->fn, type, id);
 
 	if (!obj) {
+		nm_trace(c->fn, NM_TR_ERR, "%s: no %s %#x", nm_cmd_name(c->opcode),
+			 types[type].name, id);
 		nm_cmd_fail(c, NM_ST_BAD_RES, NM_SYN_NO_OBJECT);
 		return NULL;
 	}
 	if (c->uid && obj->uid != c->uid &&
 	    !(types[type].shared && !obj->uid)) {
+		nm_trace(c->fn, NM_TR_ERR, "%s: %s %#x is of uid %u, not %u",
+			 nm_cmd_name(c->opcode), types[type].name, id, obj->uid,
+			 c->uid);
 		nm_cmd_fail(c, NM_ST_BAD_RES, NM_SYN_FOREIGN);
 		return NULL;
 	}

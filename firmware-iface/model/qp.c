@@ -4,6 +4,7 @@
  * changes memory keys. And receive queues of SRQ kind, which mlx5_ib creates at
  * probe and which nothing here can be received into.
  */
+#include "mkey.h"
 #include "queue.h"
 
 #define QP_ST_REG_UMR	0xc
@@ -18,6 +19,7 @@ struct nm_qp {
 	struct nm_obj obj;
 	struct nm_sq sq;
 	struct nm_cq *cq_rcv;
+	u32 pd;
 	u8 state;
 	u8 st;
 };
@@ -71,6 +73,7 @@ static bool qp_init_sq(struct nm_cmd *c, struct nm_qp *qp, void *qpc)
 void nm_cmd_create_qp(struct nm_cmd *c)
 {
 	void *qpc = NM_PTR(create_qp_in, c->in, qpc);
+	u32 pd = NM_GET(qpc, qpc, pd);
 	struct nm_qp *qp;
 	struct nm_sq *sq;
 
@@ -85,16 +88,17 @@ void nm_cmd_create_qp(struct nm_cmd *c)
 		return;
 	qp->obj.destroy = qp_destroy;
 	qp->st = QP_ST_REG_UMR;
+	qp->pd = pd;
 	sq = &qp->sq;
 	sq->obj = &qp->obj;
 	sq->reg_umr = true;
 	sq->flush_in_error = true;
-	sq->pd = NM_GET(qpc, qpc, pd);
+	sq->pd = NM_PD_ANY;
 	sq->user_index = NM_GET(qpc, qpc, user_index);
 	sq->uar = NM_GET(qpc, qpc, uar_page);
 	sq->cq = nm_obj_use(c, &qp->obj, NM_OBJ_CQ, NM_GET(qpc, qpc, cqn_snd));
 	if (!sq->cq ||
-	    !nm_obj_use(c, &qp->obj, NM_OBJ_PD, sq->pd) ||
+	    (pd && !nm_obj_use(c, &qp->obj, NM_OBJ_PD, pd)) ||
 	    !nm_obj_use(c, &qp->obj, NM_OBJ_UAR, sq->uar) ||
 	    !nm_dbr_init(c, &sq->dbr, &qp->obj, NM_GET64(qpc, qpc, dbr_addr),
 			 false, 0) ||
@@ -164,7 +168,7 @@ void nm_cmd_query_qp(struct nm_cmd *c)
 	/* The send half may have failed by itself. */
 	NM_SET(qpc, qpc, state, qp->sq.state == NM_WQ_ERR ? QP_ERR : qp->state);
 	NM_SET(qpc, qpc, st, qp->st);
-	NM_SET(qpc, qpc, pd, qp->sq.pd);
+	NM_SET(qpc, qpc, pd, qp->pd);
 	NM_SET(qpc, qpc, uar_page, qp->sq.uar);
 	NM_SET(qpc, qpc, log_sq_size, qp->sq.log_size);
 	NM_SET(qpc, qpc, cqn_snd, qp->sq.cq->obj.id);
