@@ -130,6 +130,10 @@ static inline void net_up(void)
 	/* Without a queue veth drops what its ring of 256 cannot take */
 	sh("tc -n qrxa qdisc add dev va root pfifo limit 10000");
 	sh("for n in a b; do ip -n qrx$n link set lo up; ip -n qrx$n link set v$n up; done");
+	/* The queue of an unresolved neighbour is short */
+	sh("ip -n qrxa link set va address 02:00:00:00:09:01 && ip -n qrxb link set vb address 02:00:00:00:09:02");
+	sh("for a in 10.9.0.2 fd09::2; do ip -n qrxa neigh replace $a lladdr 02:00:00:00:09:02 dev va nud permanent; done");
+	sh("for a in 10.9.0.1 fd09::1; do ip -n qrxb neigh replace $a lladdr 02:00:00:00:09:01 dev vb nud permanent; done");
 }
 
 /* Both ends */
