@@ -13,7 +13,7 @@ AR	?= ar
 PKGCONF	?= pkgconf
 CFLAGS	?= -O2 -g
 WARN	:= -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
-	   -Wno-unused-parameter -Wno-sign-compare -Werror
+	   -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers -Werror
 CPPFLAGS += -D_GNU_SOURCE -I$(TOP)/include/uapi -I$(TOP)/tools/libqoff/include
 ALL_CFLAGS = -std=gnu11 $(WARN) $(CPPFLAGS) $(CFLAGS)
 

@@ -1,0 +1,906 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Bad input: a precise error, nothing sent, no state changed. One table of sends and
+ * one of requests, run against the kernel and against libqoff's backend in user
+ * space: both must refuse with the same errno. After each refused send the next good
+ * one must arrive alone, with the packet number that was refused.
+ */
+#include <getopt.h>
+#include <netinet/udp.h>
+#include <sys/wait.h>
+
+#include "qoff_test.h"
+
+#ifndef SOL_UDP
+#define SOL_UDP 17
+#endif
+
+#define DCID_LEN 4
+#define PN_LEN 2
+
+static const uint8_t dcid[DCID_LEN] = { 0xd, 0xc, 0x1, 0xd };
+
+/**
+ * struct world - two sockets and a connection between them
+ * @q: handle
+ * @a: sends
+ * @b: receives
+ * @sa: address of @a
+ * @sb: address of @b
+ * @keys: of the connection
+ * @ctx: @a's context
+ * @grease: @a's context that allows a clear fixed bit
+ * @flow: @b's
+ * @seed: of everything random
+ */
+struct world {
+	struct qoff *q;
+	enum qoff_backend backend;
+	int fa, fb;
+	struct qoff_sock *a, *b;
+	struct sockaddr_storage sa, sb;
+	struct qoff_keys keys, grease_keys;
+	struct qoff_ctx_id ctx, grease;
+	uint32_t flow;
+	uint64_t seed;
+};
+
+/**
+ * struct send - a send in all its parts, right until a case spoils it
+ * @tx: head of the control message
+ * @seg: its entries
+ * @ctrl: control buffer
+ * @ctrl_len: bytes used; @fixed: do not build it from the above
+ * @cmsg_len: instead of the right one, if not 0
+ * @second: a second control message: 1 ours again, 2 UDP_SEGMENT
+ * @hdr_extra: head bytes beyond those of struct qoff_tx that are not 0
+ * @seg_extra: likewise of an entry
+ * @data: payload
+ * @len: its bytes
+ * @to: destination
+ * @flags: of sendmsg
+ */
+struct send {
+	struct qoff_tx tx;
+	struct qoff_tx_seg seg[QOFF_MAX_SEGS + 1];
+	char ctrl[8192] __attribute__((aligned(8)));
+	size_t ctrl_len;
+	size_t cmsg_len;
+	int second;
+	bool hdr_extra, seg_extra;
+	uint8_t data[70000];
+	size_t len;
+	struct sockaddr_storage to;
+	int flags;
+};
+
+static char *put_cmsg(struct send *s, int level, int type, size_t len)
+{
+	struct cmsghdr *c = (void *)(s->ctrl + s->ctrl_len);
+
+	memset(c, 0, CMSG_SPACE(len));
+	c->cmsg_level = level;
+	c->cmsg_type = type;
+	c->cmsg_len = CMSG_LEN(len);
+	s->ctrl_len += CMSG_SPACE(len);
+	return (char *)CMSG_DATA(c);
+}
+
+static void put_ours(struct send *s)
+{
+	size_t hdr = s->tx.hdr_size, seg = s->tx.seg_size, n = s->tx.nseg;
+	char buf[8192] = { 0 }, *p;
+	struct cmsghdr *c;
+
+	/* Laid out as the sizes say, if they say something sane. */
+	if (hdr < sizeof(s->tx) || hdr > 256)
+		hdr = sizeof(s->tx);
+	if (seg < sizeof(s->seg[0]) || seg > 40)
+		seg = sizeof(s->seg[0]);
+	if (n > QOFF_MAX_SEGS + 1)
+		n = 1;
+	memcpy(buf, &s->tx, sizeof(s->tx));
+	if (s->hdr_extra)
+		buf[hdr - 1] = 1;
+	for (size_t i = 0; i < n; i++)
+		memcpy(buf + hdr + i * seg, &s->seg[i], sizeof(s->seg[0]));
+	if (s->seg_extra)
+		buf[hdr + seg - 1] = 1;
+	/* The message is as long as the sizes say, even when they are wrong. */
+	if (s->tx.hdr_size <= 256 && s->tx.seg_size <= 40)
+		p = put_cmsg(s, SOL_UDP, QOFF_CMSG, s->tx.hdr_size + n * s->tx.seg_size);
+	else
+		p = put_cmsg(s, SOL_UDP, QOFF_CMSG, hdr + n * seg);
+	c = (void *)(p - CMSG_LEN(0));
+	memcpy(p, buf, c->cmsg_len - CMSG_LEN(0));
+	if (s->cmsg_len)
+		c->cmsg_len = s->cmsg_len;
+}
+
+static void build(struct send *s)
+{
+	uint16_t gso = 100;
+
+	s->ctrl_len = 0;
+	put_ours(s);
+	if (s->second == 1)
+		put_ours(s);
+	else if (s->second == 2)
+		memcpy(put_cmsg(s, SOL_UDP, UDP_SEGMENT, 2), &gso, 2);
+}
+
+static void add_packet(struct world *w, struct send *s, size_t len, uint64_t pn, unsigned int phase)
+{
+	make_packet(&w->seed, s->data + s->len, len, dcid, DCID_LEN, pn, PN_LEN, phase);
+	s->seg[s->tx.nseg++] = (struct qoff_tx_seg){ .len = len };
+	s->len += len;
+}
+
+/* Two good packets from @pn on. */
+static void good(struct world *w, struct send *s, uint64_t pn)
+{
+	memset(s, 0, offsetof(struct send, data));
+	s->tx = (struct qoff_tx){ .hdr_size = sizeof(s->tx), .seg_size = sizeof(s->seg[0]),
+				  .ctx = w->ctx.id, .ctx_gen = w->ctx.gen, .pn = pn };
+	s->len = 0;
+	s->to = w->sb;
+	s->flags = 0;
+	add_packet(w, s, 200, pn, 0);
+	add_packet(w, s, 300, pn + 1, 0);
+}
+
+static int do_send(struct qoff_sock *sock, struct send *s)
+{
+	struct iovec iov = { s->data, s->len };
+	struct msghdr msg = { .msg_name = &s->to, .msg_namelen = addr_len(&s->to), .msg_iov = &iov,
+			      .msg_iovlen = 1, .msg_control = s->ctrl };
+	ssize_t n;
+
+	build(s);
+	msg.msg_controllen = s->ctrl_len;
+	n = qoff_sendmsg(sock, &msg, s->flags);
+	return n < 0 ? n : 0;
+}
+
+/* Spoilers. @pn is the number of the first packet. */
+static void truncated(struct world *w, struct send *s, uint64_t pn) { s->cmsg_len = CMSG_LEN(31); }
+static void short_by_one(struct world *w, struct send *s, uint64_t pn)
+{
+	s->cmsg_len = CMSG_LEN(sizeof(s->tx) + 2 * sizeof(s->seg[0]) - 1);
+}
+static void cmsg_short(struct world *w, struct send *s, uint64_t pn) { s->cmsg_len = 8; }
+static void cmsg_long(struct world *w, struct send *s, uint64_t pn) { s->cmsg_len = 4096; }
+static void hdr_31(struct world *w, struct send *s, uint64_t pn) { s->tx.hdr_size = 31; }
+static void hdr_0(struct world *w, struct send *s, uint64_t pn) { s->tx.hdr_size = 0; }
+static void hdr_huge(struct world *w, struct send *s, uint64_t pn) { s->tx.hdr_size = 65535; }
+static void hdr_more_zero(struct world *w, struct send *s, uint64_t pn) { s->tx.hdr_size = 48; }
+static void hdr_more(struct world *w, struct send *s, uint64_t pn)
+{
+	s->tx.hdr_size = 48;
+	s->hdr_extra = true;
+}
+static void seg_0(struct world *w, struct send *s, uint64_t pn) { s->tx.seg_size = 0; }
+static void seg_4(struct world *w, struct send *s, uint64_t pn) { s->tx.seg_size = 4; }
+static void seg_12(struct world *w, struct send *s, uint64_t pn) { s->tx.seg_size = 12; }
+static void seg_huge(struct world *w, struct send *s, uint64_t pn) { s->tx.seg_size = 65528; }
+static void seg_more_zero(struct world *w, struct send *s, uint64_t pn) { s->tx.seg_size = 16; }
+static void seg_more(struct world *w, struct send *s, uint64_t pn)
+{
+	s->tx.seg_size = 16;
+	s->seg_extra = true;
+}
+static void nseg_0(struct world *w, struct send *s, uint64_t pn) { s->tx.nseg = 0; }
+static void nseg_129(struct world *w, struct send *s, uint64_t pn)
+{
+	s->tx.nseg = 0;
+	s->len = 0;
+	for (int i = 0; i < 129; i++)
+		add_packet(w, s, 60, pn + i, 0);
+}
+static void nseg_128(struct world *w, struct send *s, uint64_t pn)
+{
+	nseg_129(w, s, pn);
+	s->tx.nseg--;
+	s->len -= 60;
+}
+static void len_0(struct world *w, struct send *s, uint64_t pn)
+{
+	s->seg[0].len = 500;
+	s->seg[1].len = 0;
+}
+static void sum_less(struct world *w, struct send *s, uint64_t pn) { s->seg[1].len--; }
+static void sum_more(struct world *w, struct send *s, uint64_t pn) { s->seg[1].len++; }
+static void no_payload(struct world *w, struct send *s, uint64_t pn) { s->len = 0; }
+static void too_long(struct world *w, struct send *s, uint64_t pn)
+{
+	size_t max = w->sb.ss_family == AF_INET ? 65507 : 65527;
+
+	s->tx.nseg = 0;
+	s->len = 0;
+	while (s->len + 600 < max)
+		add_packet(w, s, 600, pn + s->tx.nseg, 0);
+	add_packet(w, s, max + 1 - s->len, pn + s->tx.nseg, 0);
+}
+static void flags_unknown(struct world *w, struct send *s, uint64_t pn) { s->tx.flags = 4; }
+static void resv(struct world *w, struct send *s, uint64_t pn) { s->tx.resv = 1; }
+static void seg_flags(struct world *w, struct send *s, uint64_t pn) { s->seg[1].flags = 1; }
+static void off_no_flag(struct world *w, struct send *s, uint64_t pn) { s->seg[1].pn_off = 1; }
+static void off_first(struct world *w, struct send *s, uint64_t pn)
+{
+	s->tx.flags = QOFF_TX_PN_OFFSETS;
+	s->seg[0].pn_off = 1;
+	s->seg[1].pn_off = 2;
+}
+static void off_equal(struct world *w, struct send *s, uint64_t pn)
+{
+	s->tx.flags = QOFF_TX_PN_OFFSETS;
+}
+static void ctx_0(struct world *w, struct send *s, uint64_t pn) { s->tx.ctx = 0; }
+static void ctx_unknown(struct world *w, struct send *s, uint64_t pn) { s->tx.ctx = 4000; }
+static void ctx_huge(struct world *w, struct send *s, uint64_t pn) { s->tx.ctx = UINT32_MAX; }
+static void ctx_stale(struct world *w, struct send *s, uint64_t pn) { s->tx.ctx_gen += 100; }
+static void ctx_gen_0(struct world *w, struct send *s, uint64_t pn) { s->tx.ctx_gen = 0; }
+static void raw_ctx(struct world *w, struct send *s, uint64_t pn) { s->tx.flags = QOFF_TX_RAW; }
+static void raw_offsets(struct world *w, struct send *s, uint64_t pn)
+{
+	s->tx.flags = QOFF_TX_RAW | QOFF_TX_PN_OFFSETS;
+	s->tx.ctx = 0;
+	s->tx.ctx_gen = 0;
+}
+static void two_of_them(struct world *w, struct send *s, uint64_t pn) { s->second = 1; }
+static void udp_segment(struct world *w, struct send *s, uint64_t pn) { s->second = 2; }
+static void msg_more(struct world *w, struct send *s, uint64_t pn) { s->flags = MSG_MORE; }
+static void msg_oob(struct world *w, struct send *s, uint64_t pn) { s->flags = MSG_OOB; }
+static void long_header(struct world *w, struct send *s, uint64_t pn) { s->data[0] |= 0x80; }
+static void fixed_clear(struct world *w, struct send *s, uint64_t pn) { s->data[200] &= ~0x40; }
+static void reserved_bits(struct world *w, struct send *s, uint64_t pn) { s->data[200] |= 0x08; }
+static void reserved_bits2(struct world *w, struct send *s, uint64_t pn) { s->data[0] |= 0x10; }
+static void no_key(struct world *w, struct send *s, uint64_t pn)
+{
+	s->data[0] |= 4;
+	s->data[200] |= 4;
+}
+static void two_phases(struct world *w, struct send *s, uint64_t pn) { s->data[200] |= 4; }
+static void set_pn(struct send *s, unsigned int off, uint64_t pn)
+{
+	s->data[off + 1 + DCID_LEN] = pn >> 8;
+	s->data[off + 2 + DCID_LEN] = pn;
+}
+static void pn_old(struct world *w, struct send *s, uint64_t pn)
+{
+	s->tx.pn = pn - 1;
+	set_pn(s, 0, pn - 1);
+	set_pn(s, 200, pn);
+}
+static void pn_huge(struct world *w, struct send *s, uint64_t pn)
+{
+	s->tx.pn = QOFF_PN_MAX + 1;
+	set_pn(s, 0, s->tx.pn);
+	set_pn(s, 200, s->tx.pn + 1);
+}
+static void pn_runs_over(struct world *w, struct send *s, uint64_t pn)
+{
+	s->tx.pn = QOFF_PN_MAX;
+	set_pn(s, 0, s->tx.pn);
+	set_pn(s, 200, s->tx.pn + 1);
+}
+static void pn_other(struct world *w, struct send *s, uint64_t pn) { set_pn(s, 200, pn + 2); }
+static void no_sample(struct world *w, struct send *s, uint64_t pn)
+{
+	s->tx.nseg = 1;
+	s->len = 200;
+	add_packet(w, s, 1 + DCID_LEN + 4 + 16 - 1, pn + 1, 0);
+}
+static void just_sample(struct world *w, struct send *s, uint64_t pn)
+{
+	s->tx.nseg = 1;
+	s->len = 200;
+	add_packet(w, s, 1 + DCID_LEN + 4 + 16, pn + 1, 0);
+}
+static void over_mtu(struct world *w, struct send *s, uint64_t pn)
+{
+	add_packet(w, s, w->sb.ss_family == AF_INET ? 1473 : 1453, pn + 2, 0);
+}
+static void at_mtu(struct world *w, struct send *s, uint64_t pn)
+{
+	add_packet(w, s, w->sb.ss_family == AF_INET ? 1472 : 1452, pn + 2, 0);
+}
+static void multicast(struct world *w, struct send *s, uint64_t pn)
+{
+	in_port_t port = ((struct sockaddr_in *)&s->to)->sin_port;
+
+	s->to = parse_addr(w->sb.ss_family == AF_INET ? "224.0.0.251" : "ff05::fb");
+	((struct sockaddr_in *)&s->to)->sin_port = port;
+}
+static void port_0(struct world *w, struct send *s, uint64_t pn)
+{
+	((struct sockaddr_in *)&s->to)->sin_port = 0;
+}
+static void fixed_grease(struct world *w, struct send *s, uint64_t pn)
+{
+	fixed_clear(w, s, pn);
+	s->tx.ctx = w->grease.id;
+	s->tx.ctx_gen = w->grease.gen;
+}
+static void reserved_grease(struct world *w, struct send *s, uint64_t pn)
+{
+	fixed_grease(w, s, pn);
+	s->data[0] |= 0x08;
+}
+
+static const struct send_case {
+	const char *name;
+	void (*spoil)(struct world *w, struct send *s, uint64_t pn);
+	int err;
+	bool needs_mtu;
+} send_cases[] = {
+	{ "control message without a whole head", truncated, -EINVAL },
+	{ "control message one byte short", short_by_one, -EINVAL },
+	{ "cmsg_len below its own header", cmsg_short, -EINVAL },
+	{ "cmsg_len beyond the buffer", cmsg_long, -EINVAL },
+	{ "hdr_size 31", hdr_31, -EINVAL },
+	{ "hdr_size 0", hdr_0, -EINVAL },
+	{ "hdr_size 65535", hdr_huge, -EINVAL },
+	{ "hdr_size 48, zero", hdr_more_zero, 0 },
+	{ "hdr_size 48, not zero", hdr_more, -E2BIG },
+	{ "seg_size 0", seg_0, -EINVAL },
+	{ "seg_size 4", seg_4, -EINVAL },
+	{ "seg_size 12", seg_12, -EINVAL },
+	{ "seg_size 65528", seg_huge, -EINVAL },
+	{ "seg_size 16, zero", seg_more_zero, 0 },
+	{ "seg_size 16, not zero", seg_more, -E2BIG },
+	{ "nseg 0", nseg_0, -EINVAL },
+	{ "nseg 129", nseg_129, -EINVAL },
+	{ "nseg 128", nseg_128, 0 },
+	{ "a length of 0", len_0, -EINVAL },
+	{ "lengths sum up to less", sum_less, -EINVAL },
+	{ "lengths sum up to more", sum_more, -EINVAL },
+	{ "no payload", no_payload, -EINVAL },
+	{ "longer than a datagram in all", too_long, -EMSGSIZE },
+	{ "unknown flag", flags_unknown, -EINVAL },
+	{ "reserved field", resv, -EINVAL },
+	{ "flag of a segment", seg_flags, -EINVAL },
+	{ "pn_off without its flag", off_no_flag, -EINVAL },
+	{ "first pn_off not 0", off_first, -EINVAL },
+	{ "pn_off does not grow", off_equal, -EINVAL },
+	{ "context 0", ctx_0, -EINVAL },
+	{ "unknown context", ctx_unknown, -ENOENT },
+	{ "context 2^32-1", ctx_huge, -ENOENT },
+	{ "stale context", ctx_stale, -ESTALE },
+	{ "generation 0", ctx_gen_0, -ESTALE },
+	{ "RAW with a context", raw_ctx, -EINVAL },
+	{ "RAW with offsets", raw_offsets, -EINVAL },
+	{ "two control messages", two_of_them, -EINVAL },
+	{ "together with UDP_SEGMENT", udp_segment, -EINVAL },
+	{ "MSG_MORE", msg_more, -EOPNOTSUPP },
+	{ "MSG_OOB", msg_oob, -EOPNOTSUPP },
+	{ "long header", long_header, -EPROTO },
+	{ "fixed bit clear", fixed_clear, -EPROTO },
+	{ "first reserved bit set", reserved_bits, -EPROTO },
+	{ "second reserved bit set", reserved_bits2, -EPROTO },
+	{ "phase without a key", no_key, -ENOKEY },
+	{ "two phases", two_phases, -EINVAL },
+	{ "packet number not above the last", pn_old, -ESTALE },
+	{ "packet number 2^62", pn_huge, -ERANGE },
+	{ "packet numbers run over 2^62-1", pn_runs_over, -ERANGE },
+	{ "header has another packet number", pn_other, -EBADMSG },
+	{ "too short for the sample", no_sample, -EINVAL },
+	{ "just long enough for the sample", just_sample, 0 },
+	{ "over the MTU", over_mtu, -EMSGSIZE, true },
+	{ "at the MTU", at_mtu, 0, true },
+	{ "multicast", multicast, -EOPNOTSUPP },
+	{ "port 0", port_0, -EINVAL },
+	{ "reserved bit with a context that greases", reserved_grease, -EPROTO },
+};
+
+/* Everything that waits at b: number of packets, all of them opened, the first and last
+ * packet number.
+ */
+static int drain(struct world *w, unsigned int want, uint64_t *first, uint64_t *last)
+{
+	static struct qoff_batch b;
+	static uint8_t data[65536];
+	unsigned int got = 0;
+	int n;
+
+	b.data = data;
+	b.size = sizeof(data);
+	while (got < want) {
+		n = recv_wait(w->b, &b);
+		if (n < 0)
+			return n;
+		if (b.rx.nopened != n)
+			return -EBADMSG;
+		if (!got)
+			*first = b.rx.pn_min;
+		*last = b.rx.pn_largest;
+		got += n;
+	}
+	n = qoff_recv(w->b, &b, MSG_DONTWAIT);
+	return n == -EAGAIN ? got : -E2BIG;
+}
+
+static uint64_t next_pn(struct world *w)
+{
+	struct qoff_ctx_info info;
+
+	MUST(!qoff_ctx_get(w->a, w->ctx.id, &info));
+	return info.next_pn;
+}
+
+static void run_send(struct world *w, const struct send_case *c)
+{
+	uint64_t pn = next_pn(w), first = 0, last = 0;
+	static struct send s;
+	int err, n;
+
+	good(w, &s, pn);
+	c->spoil(w, &s, pn);
+	err = do_send(w->a, &s);
+	if (err != c->err) {
+		ksft_result(false, "send, %s: %s: %s (wanted %s)", backend_name(w->backend), c->name,
+			    strerror(-err), strerror(-c->err));
+		return;
+	}
+	if (!c->err) {
+		n = drain(w, s.tx.nseg, &first, &last);
+		ksft_result(n == s.tx.nseg && first == pn && last == pn + n - 1,
+			    "send, %s: %s: sent", backend_name(w->backend), c->name);
+		return;
+	}
+	/* Nothing went out, no number is used: the good one arrives alone with them. */
+	if (next_pn(w) != pn) {
+		ksft_result(false, "send, %s: %s: packet numbers are used up",
+			    backend_name(w->backend), c->name);
+		return;
+	}
+	good(w, &s, pn);
+	err = do_send(w->a, &s);
+	n = err ? err : drain(w, 2, &first, &last);
+	ksft_result(n == 2 && first == pn && last == pn + 1, "send, %s: %s: %s",
+		    backend_name(w->backend), c->name, strerror(-c->err));
+}
+
+/* A greasing context sends what others may not. */
+static void run_grease(struct world *w)
+{
+	static struct send s;
+	int err;
+
+	good(w, &s, 0);
+	fixed_grease(w, &s, 0);
+	err = do_send(w->a, &s);
+	ksft_result(!err, "send, %s: fixed bit clear with a context that greases: %s",
+		    backend_name(w->backend), strerror(-err));
+	/* No flow has these keys: they come up raw. Take them away. */
+	while (readable(qoff_sock_fd(w->b))) {
+		static struct qoff_batch b;
+		static uint8_t data[65536];
+
+		b.data = data;
+		b.size = sizeof(data);
+		if (qoff_recv(w->b, &b, MSG_DONTWAIT) < 0)
+			break;
+		if (b.data[0] && !(b.rx.flags & QOFF_RX_MORE) && ++w->seed && b.len >= 300)
+			break;
+	}
+}
+
+/* An old phase, after a key update. Last: it changes the connection. */
+static void run_old_phase(struct world *w)
+{
+	struct qoff_keys next = rnd_keys(&w->seed, w->keys.cipher);
+	uint64_t pn = next_pn(w), first, last;
+	static struct send s;
+	int err;
+
+	MUST(!qoff_ctx_update(w->a, w->ctx, 1, &next));
+	MUST(!qoff_flow_update(w->b, w->flow, &next, 1, 2, QOFF_PN_NONE));
+	good(w, &s, pn);
+	s.data[0] |= 4;
+	s.data[200] |= 4;
+	err = do_send(w->a, &s);
+	if (!err)
+		err = drain(w, 2, &first, &last) == 2 ? 0 : -EBADMSG;
+	ksft_result(!err, "send, %s: the next phase: %s", backend_name(w->backend), strerror(-err));
+	good(w, &s, pn + 2);
+	err = do_send(w->a, &s);
+	ksft_result(err == -EINVAL && next_pn(w) == pn + 2, "send, %s: an older phase: %s",
+		    backend_name(w->backend), strerror(-err));
+}
+
+/* Our control message on sockets that are not attached: every kernel refuses it. */
+static void run_unattached(struct world *w)
+{
+	static struct send s;
+	struct iovec iov = { s.data, 0 };
+	struct sockaddr_storage sa = w->sa;
+	struct msghdr msg = { .msg_name = &s.to, .msg_iov = &iov, .msg_iovlen = 1,
+			      .msg_control = s.ctrl };
+	int fd;
+
+	((struct sockaddr_in *)&sa)->sin_port = 0;
+	fd = udp_socket(&sa);
+	good(w, &s, 0);
+	build(&s);
+	iov.iov_len = s.len;
+	msg.msg_controllen = s.ctrl_len;
+	msg.msg_namelen = addr_len(&s.to);
+	errno = 0;
+	ksft_result(sendmsg(fd, &msg, 0) == -1 && errno == EINVAL,
+		    "send, socket that is not attached, %s: %s",
+		    sa.ss_family == AF_INET ? "IPv4" : "IPv6", strerror(errno));
+	close(fd);
+}
+
+/* What an attached socket refuses to become. The kernel's alone. */
+static void run_sockopts(struct world *w)
+{
+	int one = 1;
+
+	if (w->backend != QOFF_KERNEL)
+		return;
+	ksft_result(setsockopt(w->fa, SOL_UDP, UDP_CORK, &one, sizeof(one)) == -1,
+		    "attached socket refuses UDP_CORK: %s", strerror(errno));
+	ksft_result(setsockopt(w->fa, SOL_UDP, UDP_ENCAP, &one, sizeof(one)) == -1,
+		    "attached socket refuses UDP_ENCAP: %s", strerror(errno));
+	if (w->sa.ss_family != AF_INET6)
+		return;
+	ksft_result(setsockopt(w->fa, SOL_UDP, UDP_NO_CHECK6_TX, &one, sizeof(one)) == -1,
+		    "attached socket refuses UDP_NO_CHECK6_TX: %s", strerror(errno));
+	one = AF_INET;
+	ksft_result(setsockopt(w->fa, IPPROTO_IPV6, IPV6_ADDRFORM, &one, sizeof(one)) == -1,
+		    "attached socket refuses IPV6_ADDRFORM: %s", strerror(errno));
+}
+
+/* Requests: what is asked, and the errno. */
+static void expect(struct world *w, const char *name, int got, int want)
+{
+	if (got != want)
+		ksft_result(false, "request, %s: %s: %s (wanted %s)", backend_name(w->backend), name,
+			    strerror(-got), strerror(-want));
+	else
+		ksft_result(*qoff_error(), "request, %s: %s: %s: \"%s\"", backend_name(w->backend),
+			    name, strerror(-want), qoff_error());
+}
+
+static void attach_cases(struct world *w)
+{
+	struct sockaddr_storage sa = w->sa;
+	int fd, other, one = 1, p[2];
+	struct qoff_sock *s = NULL;
+
+	((struct sockaddr_in *)&sa)->sin_port = 0;
+	MUST(!pipe(p));
+	expect(w, "attach: not a socket", qoff_attach(w->q, p[0], -1, 4, 0, &s), -ENOTSOCK);
+	close(p[0]);
+	close(p[1]);
+	expect(w, "attach: closed descriptor", qoff_attach(w->q, p[0], -1, 4, 0, &s), -EBADF);
+	expect(w, "attach: negative descriptor", qoff_attach(w->q, -1, -1, 4, 0, &s), -EBADF);
+	fd = socket(sa.ss_family, SOCK_STREAM, 0);
+	expect(w, "attach: TCP socket", qoff_attach(w->q, fd, -1, 4, 0, &s), -EPROTONOSUPPORT);
+	close(fd);
+	fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+	expect(w, "attach: UNIX socket", qoff_attach(w->q, fd, -1, 4, 0, &s), -EPROTONOSUPPORT);
+	close(fd);
+	fd = socket(sa.ss_family, SOCK_DGRAM, IPPROTO_UDPLITE);
+	if (fd >= 0)
+		expect(w, "attach: UDP-Lite socket", qoff_attach(w->q, fd, -1, 4, 0, &s),
+		       -EPROTONOSUPPORT);
+	close(fd);
+
+	fd = udp_socket(&sa);
+	expect(w, "attach: DCID of 21 bytes", qoff_attach(w->q, fd, -1, 21, 0, &s), -ERANGE);
+	expect(w, "attach: unknown flags", qoff_attach(w->q, fd, -1, 4, 1, &s), -EINVAL);
+	expect(w, "attach: twice", qoff_attach(w->q, w->fa, -1, 4, 0, &s), -EBUSY);
+	expect(w, "attach: join with another DCID length", qoff_attach(w->q, fd, w->fb, 5, 0, &s),
+	       -EINVAL);
+	sa = w->sa;
+	((struct sockaddr_in *)&sa)->sin_port = 0;
+	other = udp_socket(&sa);
+	expect(w, "attach: join one that is not attached", qoff_attach(w->q, fd, other, 4, 0, &s),
+	       -EINVAL);
+	MUST(!setsockopt(fd, SOL_UDP, UDP_CORK, &one, sizeof(one)));
+	expect(w, "attach: corked", qoff_attach(w->q, fd, -1, 4, 0, &s), -EBUSY);
+	close(fd);
+	close(other);
+}
+
+static void ctx_cases(struct world *w)
+{
+	struct qoff_keys k = rnd_keys(&w->seed, QUIC_OFFLOAD_CIPHER_AES_128_GCM), bad, next;
+	struct qoff_ctx_param p = { .keys = &bad, .dcid_len = 4 };
+	struct qoff_ctx_id id = { 0 }, none = { 77, 1 };
+	struct qoff_ctx_info info;
+
+	bad = k;
+	bad.key_len = 32;
+	expect(w, "ctx-add: key of 32 bytes for AES-128", qoff_ctx_add(w->a, &p, &id), -EINVAL);
+	bad = k;
+	bad.key_len = 0;
+	expect(w, "ctx-add: empty key", qoff_ctx_add(w->a, &p, &id), -EINVAL);
+	bad = k;
+	bad.hp_len = 15;
+	expect(w, "ctx-add: hp-key of 15 bytes", qoff_ctx_add(w->a, &p, &id), -EINVAL);
+	bad = k;
+	bad.cipher = 0;
+	expect(w, "ctx-add: cipher 0", qoff_ctx_add(w->a, &p, &id), -ERANGE);
+	bad.cipher = 5;
+	expect(w, "ctx-add: cipher 5", qoff_ctx_add(w->a, &p, &id), -ERANGE);
+	bad = k;
+	p.dcid_len = 21;
+	expect(w, "ctx-add: DCID of 21 bytes", qoff_ctx_add(w->a, &p, &id), -ERANGE);
+	p.dcid_len = 4;
+	p.phase = 2;
+	expect(w, "ctx-add: phase 2", qoff_ctx_add(w->a, &p, &id), -ERANGE);
+	p.phase = 0;
+	p.flags = 2;
+	expect(w, "ctx-add: unknown flag", qoff_ctx_add(w->a, &p, &id), -EINVAL);
+	p.flags = 0;
+	p.path_id = 1;
+	expect(w, "ctx-add: path id", qoff_ctx_add(w->a, &p, &id), -EOPNOTSUPP);
+	p.path_id = 0;
+	p.first_pn = QOFF_PN_MAX + 1;
+	expect(w, "ctx-add: first-pn 2^62", qoff_ctx_add(w->a, &p, &id), -ERANGE);
+	p.first_pn = 0;
+	p.keys = &w->keys;
+	expect(w, "ctx-add: key that is installed", qoff_ctx_add(w->a, &p, &id), -EEXIST);
+	expect(w, "ctx-add: key that another group has", qoff_ctx_add(w->b, &p, &id), -EEXIST);
+
+	expect(w, "ctx-get: unknown", qoff_ctx_get(w->a, 77, &info), -ENOENT);
+	expect(w, "ctx-get: 0", qoff_ctx_get(w->a, 0, &info), -ERANGE);
+	expect(w, "ctx-get: another group's", qoff_ctx_get(w->b, w->ctx.id, &info), -ENOENT);
+	expect(w, "ctx-del: unknown", qoff_ctx_del(w->a, none), -ENOENT);
+	none = w->ctx;
+	none.gen += 50;
+	expect(w, "ctx-del: another generation", qoff_ctx_del(w->a, none), -ESTALE);
+	expect(w, "ctx-update: another generation", qoff_ctx_update(w->a, none, 1, &k), -ESTALE);
+	expect(w, "ctx-update: phase of the newest key", qoff_ctx_update(w->a, w->ctx, 0, &k),
+	       -EINVAL);
+	expect(w, "ctx-update: phase 2", qoff_ctx_update(w->a, w->ctx, 2, &k), -ERANGE);
+	bad = k;
+	bad.key_len = 32;
+	expect(w, "ctx-update: key of 32 bytes", qoff_ctx_update(w->a, w->ctx, 1, &bad), -EINVAL);
+	expect(w, "ctx-update: key that is installed",
+	       qoff_ctx_update(w->a, w->ctx, 1, &w->keys), -EEXIST);
+	MUST(!qoff_ctx_get(w->a, w->ctx.id, &info));
+	ksft_result(!info.phase && info.key_used == info.stats.v[QUIC_OFFLOAD_A_STATS_TX_SEGS],
+		    "request, %s: the context is as it was", backend_name(w->backend));
+
+	/* A key update before the last one was used. */
+	p.keys = &k;
+	MUST(!qoff_ctx_add(w->a, &p, &id));
+	next = rnd_keys(&w->seed, k.cipher);
+	MUST(!qoff_ctx_update(w->a, id, 1, &next));
+	next = rnd_keys(&w->seed, k.cipher);
+	expect(w, "ctx-update: newest key not used yet", qoff_ctx_update(w->a, id, 0, &next), -EBUSY);
+	MUST(!qoff_ctx_del(w->a, id));
+}
+
+static void flow_cases(struct world *w)
+{
+	struct qoff_keys k = rnd_keys(&w->seed, QUIC_OFFLOAD_CIPHER_AES_128_GCM), bad = k;
+	uint8_t id[21] = { 9 };
+	struct qoff_flow_param p = { .local = (void *)&w->sb, .remote = (void *)&w->sa, .dcid = id,
+				     .dcid_len = DCID_LEN, .keys = &bad, .largest_pn = QOFF_PN_NONE };
+	struct sockaddr_storage ss;
+	struct qoff_flow_info info;
+	struct qoff_sock *unbound;
+	uint32_t f, g;
+	int fd;
+
+	p.dcid_len = DCID_LEN + 1;
+	expect(w, "flow-add: DCID of another length", qoff_flow_add(w->b, &p, &f), -EINVAL);
+	p.dcid_len = DCID_LEN;
+	bad.key_len = 12;
+	expect(w, "flow-add: key of 12 bytes", qoff_flow_add(w->b, &p, &f), -EINVAL);
+	bad = k;
+	bad.hp_len = 32;
+	expect(w, "flow-add: hp-key of 32 bytes", qoff_flow_add(w->b, &p, &f), -EINVAL);
+	bad = k;
+	bad.cipher = 9;
+	expect(w, "flow-add: cipher 9", qoff_flow_add(w->b, &p, &f), -ERANGE);
+	bad = k;
+	p.phase = 3;
+	expect(w, "flow-add: phase 3", qoff_flow_add(w->b, &p, &f), -ERANGE);
+	p.phase = 0;
+	p.largest_pn = QOFF_PN_MAX + 1;
+	expect(w, "flow-add: largest-pn 2^62", qoff_flow_add(w->b, &p, &f), -ERANGE);
+	p.largest_pn = QOFF_PN_NONE;
+	p.keys_of = w->flow;
+	expect(w, "flow-add: keys and keys-of", qoff_flow_add(w->b, &p, &f), -EINVAL);
+	p.keys = NULL;
+	p.keys_of = 0x7ffffff0;
+	expect(w, "flow-add: keys of an unknown flow", qoff_flow_add(w->b, &p, &f), -ENOENT);
+	p.keys_of = 0;
+	p.largest_pn = 5;
+	expect(w, "flow-add: largest-pn without a key", qoff_flow_add(w->b, &p, &f), -EINVAL);
+	p.largest_pn = QOFF_PN_NONE;
+	p.dcid = dcid;
+	expect(w, "flow-add: there is one", qoff_flow_add(w->b, &p, &f), -EEXIST);
+	p.dcid = id;
+	ss = w->sa;
+	((struct sockaddr_in *)&ss)->sin_port = 0;
+	p.remote = (void *)&ss;
+	expect(w, "flow-add: remote port 0", qoff_flow_add(w->b, &p, &f), -EINVAL);
+	ss = parse_addr(w->sa.ss_family == AF_INET ? "224.0.0.1" : "ff02::1");
+	((struct sockaddr_in *)&ss)->sin_port = htons(5);
+	expect(w, "flow-add: multicast remote", qoff_flow_add(w->b, &p, &f), -EINVAL);
+	ss = parse_addr(w->sa.ss_family == AF_INET ? "fd00::1" : "10.0.0.1");
+	((struct sockaddr_in *)&ss)->sin_port = htons(5);
+	expect(w, "flow-add: two address families", qoff_flow_add(w->b, &p, &f), -EINVAL);
+	p.remote = (void *)&w->sa;
+	ss = parse_addr(w->sa.ss_family == AF_INET ? "10.77.77.77" : "fd77::77");
+	p.local = (void *)&ss;
+	expect(w, "flow-add: an address that the socket is not bound to",
+	       qoff_flow_add(w->b, &p, &f), -EADDRNOTAVAIL);
+	p.local = (void *)&w->sb;
+	fd = socket(w->sb.ss_family, SOCK_DGRAM, 0);
+	MUST(!qoff_attach(w->q, fd, -1, DCID_LEN, 0, &unbound));
+	expect(w, "flow-add: socket that is not bound", qoff_flow_add(unbound, &p, &f), -EINVAL);
+	expect(w, "flow-get: another group's", qoff_flow_get(unbound, w->flow, &info), -ENOENT);
+	qoff_detach(unbound);
+	close(fd);
+
+	MUST(!qoff_flow_add(w->b, &p, &f));
+	p.dcid = "\1\2\3\4";
+	p.keys_of = f;
+	expect(w, "flow-add: keys of a flow without", qoff_flow_add(w->b, &p, &g), -EINVAL);
+	expect(w, "flow-retire: no keys", qoff_flow_retire(w->b, f, 0), -ENOENT);
+	bad = k;
+	bad.key_len = 1;
+	expect(w, "flow-update: key of 1 byte", qoff_flow_update(w->b, f, &bad, 0, 1, QOFF_PN_NONE),
+	       -EINVAL);
+	MUST(!qoff_flow_update(w->b, f, &k, 0, 1, 9));
+	expect(w, "flow-update: slot with a key", qoff_flow_update(w->b, f, &k, 0, 1, QOFF_PN_NONE),
+	       -EBUSY);
+	bad = k;
+	bad.cipher = QUIC_OFFLOAD_CIPHER_AES_128_CCM;
+	expect(w, "flow-update: another cipher", qoff_flow_update(w->b, f, &bad, 1, 1, QOFF_PN_NONE),
+	       -EINVAL);
+	expect(w, "flow-update: largest-pn 2^62",
+	       qoff_flow_update(w->b, f, &k, 1, 1, QOFF_PN_MAX + 1), -ERANGE);
+	expect(w, "flow-retire: empty slot", qoff_flow_retire(w->b, f, 1), -ENOENT);
+	MUST(!qoff_flow_get(w->b, f, &info));
+	ksft_result(info.largest_pn == 9 && info.phase == 0 && info.key_gen == 1,
+		    "request, %s: the flow is as it was", backend_name(w->backend));
+	MUST(!qoff_flow_del(w->b, f));
+	expect(w, "flow-del: twice", qoff_flow_del(w->b, f), -ENOENT);
+	expect(w, "flow-get: 0", qoff_flow_get(w->b, 0, &info), -ERANGE);
+}
+
+/* Room for nothing: the batch stays. */
+static void receive_cases(struct world *w)
+{
+	char ctrl[2048] __attribute__((aligned(8)));
+	struct iovec iov;
+	static uint8_t data[65536];
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = ctrl };
+	uint64_t pn = next_pn(w), first, last;
+	static struct send s;
+	ssize_t n;
+
+	iov = (struct iovec){ data, sizeof(data) };
+	n = qoff_recvmsg(w->b, &msg, MSG_DONTWAIT);
+	ksft_result(n == -EAGAIN, "receive, %s: nothing there: %s", backend_name(w->backend),
+		    strerror(-n));
+	good(w, &s, pn);
+	MUST(!do_send(w->a, &s));
+	MUST(readable(qoff_sock_fd(w->b)));
+	msg.msg_controllen = 0;
+	n = qoff_recvmsg(w->b, &msg, MSG_DONTWAIT);
+	ksft_result(n == -ENOSPC, "receive, %s: no control buffer: %s", backend_name(w->backend),
+		    strerror(-n));
+	msg.msg_control = ctrl;
+	msg.msg_controllen = CMSG_LEN(QOFF_RX_HDR_MIN);
+	n = qoff_recvmsg(w->b, &msg, MSG_DONTWAIT);
+	ksft_result(n == -ENOSPC, "receive, %s: control buffer for a head: %s",
+		    backend_name(w->backend), strerror(-n));
+	n = drain(w, 2, &first, &last);
+	ksft_result(n == 2 && first == pn && last == pn + 1,
+		    "receive, %s: nothing was consumed", backend_name(w->backend));
+}
+
+static void world_open(struct world *w, enum qoff_backend backend, const char *addr)
+{
+	struct qoff_ctx_param c = { .keys = &w->keys, .dcid_len = DCID_LEN, .first_pn = 1000 };
+	struct qoff_flow_param f = { .dcid = dcid, .dcid_len = DCID_LEN, .keys = &w->keys,
+				     .largest_pn = 999, .key_gen = 1 };
+
+	memset(w, 0, sizeof(*w));
+	w->seed = 42;
+	w->backend = backend;
+	w->q = qoff_open(backend);
+	MUST(w->q);
+	w->sa = parse_addr(addr);
+	w->sb = w->sa;
+	w->fa = udp_socket(&w->sa);
+	w->fb = udp_socket(&w->sb);
+	MUST(!qoff_attach(w->q, w->fa, -1, 0, 0, &w->a));
+	MUST(!qoff_attach(w->q, w->fb, -1, DCID_LEN, 0, &w->b));
+	w->keys = rnd_keys(&w->seed, QUIC_OFFLOAD_CIPHER_AES_128_GCM);
+	w->grease_keys = rnd_keys(&w->seed, QUIC_OFFLOAD_CIPHER_AES_256_GCM);
+	MUST(!qoff_ctx_add(w->a, &c, &w->ctx));
+	c.keys = &w->grease_keys;
+	c.first_pn = 0;
+	c.flags = QUIC_OFFLOAD_CTX_FLAG_GREASE_FIXED_BIT;
+	MUST(!qoff_ctx_add(w->a, &c, &w->grease));
+	f.local = (void *)&w->sb;
+	f.remote = (void *)&w->sa;
+	MUST(!qoff_flow_add(w->b, &f, &w->flow));
+}
+
+static void world_close(struct world *w)
+{
+	qoff_close(w->q);
+	close(w->fa);
+	close(w->fb);
+}
+
+static void run(enum qoff_backend backend, const char *addr, bool mtu)
+{
+	struct world w;
+
+	world_open(&w, backend, addr);
+	for (size_t i = 0; i < sizeof(send_cases) / sizeof(send_cases[0]); i++) {
+		if (!send_cases[i].needs_mtu || mtu)
+			run_send(&w, &send_cases[i]);
+	}
+	run_unattached(&w);
+	run_sockopts(&w);
+	attach_cases(&w);
+	ctx_cases(&w);
+	flow_cases(&w);
+	receive_cases(&w);
+	run_grease(&w);
+	run_old_phase(&w);
+	world_close(&w);
+}
+
+static int usage(FILE *f)
+{
+	fprintf(f,
+		"usage: bad_input [--backend kernel|user] [--addr ADDR]... [--mtu]\n"
+		"Against one backend, or against both if the kernel has the module; over the device\n"
+		"that ADDR is on (127.0.0.1). --mtu: it has an MTU of 1500, test that too.\n");
+	return f == stderr ? 2 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "backend", 1, NULL, 'b' }, { "addr", 1, NULL, 'a' }, { "mtu", 0, NULL, 'm' },
+		{ "help", 0, NULL, 'h' }, { NULL, 0, NULL, 0 },
+	};
+	const char *backend = NULL, *addr[4] = { "127.0.0.1" };
+	bool mtu = false;
+	struct qoff *q;
+	int c, n = 0;
+
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		if (c == 'b')
+			backend = optarg;
+		else if (c == 'a' && n < 4)
+			addr[n++] = optarg;
+		else if (c == 'm')
+			mtu = true;
+		else
+			return usage(c == 'h' ? stdout : stderr);
+	}
+	printf("TAP version 13\n");
+	for (int i = 0; i < (n ? n : 1); i++) {
+		printf("# %s\n", addr[i]);
+		if (!backend || !strcmp(backend, "user"))
+			run(QOFF_USER, addr[i], mtu);
+		if (backend && strcmp(backend, "kernel"))
+			continue;
+		q = qoff_open(QOFF_KERNEL);
+		if (!q && !backend) {
+			ksft_skipped("kernel", "no module");
+			continue;
+		}
+		qoff_close(q);
+		run(QOFF_KERNEL, addr[i], mtu);
+	}
+	return ksft_end();
+}
