@@ -85,7 +85,7 @@ run "super, no connection ID, three connections" '"backend": "kernel"' 10.9.0.1 
 run "super, 20 bytes of connection ID, ECN" '"backend": "kernel"' 10.9.0.1 \
 	--dcid-len 20 --offload kernel --ecn
 run "super, key updates" '"key_updates": [2-9]' 10.9.0.1 --offload kernel \
-	--key-update-every 400
+	--key-update-every 200
 bench "super, sealed in the kernel" --mix mixed --seal kernel
 bench "super, RAW" --mix mixed --seal none --offload kernel
 bench "a call per datagram, OpenSSL" --mix mixed --mode single --rx single \
@@ -100,7 +100,7 @@ for m in "super super kernel" "super super user" "single single user" \
 		10.9.0.1 --mix mixed --mode "$1" --rx "$2" --offload "$3"
 done
 run "loss and key updates" '"key_updates": [1-9]' 10.9.0.1 --offload kernel \
-	--key-update-every 400
+	--key-update-every 200
 netem loss 10% delay 1ms
 run "a tenth lost" '"retransmits": [1-9]' 10.9.0.1 --offload kernel --mix mixed
 
