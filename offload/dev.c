@@ -172,6 +172,8 @@ static struct qoff_device *qoff_dev_alloc(struct net_device *netdev,
 	qd->caps = &d->caps;
 	qd->core = &d->stats;
 	qd->drv_priv = priv;
+	qd->features = qoff_features_from_netdev(netdev->features) &
+		       caps->features;
 	mutex_init(&qd->lock);
 	refcount_set(&qd->refcnt, 1);
 	INIT_LIST_HEAD(&qd->ctxs);

@@ -94,7 +94,7 @@ def flow_attrs(s, **kw):
 
 def keys(cipher="aes-128-gcm", **kw):
     """What a flow's first key needs."""
-    size = KEY_LENS[cipher]
+    size = KEY_LENS.get(cipher, 16)
     a = {"cipher": cipher, "phase": 0, "key": secret(size), "iv": secret(12),
          "hp_key": secret(size), "key_gen": 1}
     a.update(kw)
@@ -287,7 +287,7 @@ def ctx_refusals():
                 r(f"{c} hp-key of {n}", errno.EINVAL,
                   "hp-key has the wrong length", **ctx_attrs(s, c, hp_key=secret(n)))
         for n in (0, 11, 13):
-            r(f"iv of {n}", errno.EINVAL, ".iv", **ctx_attrs(s, iv=b"i" * n))
+            r(f"iv of {n}", errno.ERANGE, ".iv", **ctx_attrs(s, iv=b"i" * n))
         r("phase 2", errno.ERANGE, ".phase", **ctx_attrs(s, phase=2))
         r("dcid-len 21", errno.ERANGE, ".dcid-len", **ctx_attrs(s, dcid_len=21))
         r("unknown flag", errno.EINVAL, ".flags", **ctx_attrs(s, flags=2))
@@ -447,8 +447,7 @@ def flow_life():
                    "cipher" not in g and g["remote-port"] == 4433, str(g))
         up = {"fd": fd, "id": f}
         r("update: first key without cipher", errno.EINVAL, "need cipher",
-          "flow-update", **up, **keys(cipher=None, hp_key=None) if False else
-          {**up, "phase": 0, "key": secret(16), "iv": secret(12)})
+          "flow-update", **up, **keys(cipher=None, hp_key=None))
         r("retire: no keys", errno.ENOENT, "is empty", "flow-update", **up,
           phase=0, retire=True)
         NL("flow-update", **up, **keys(largest_pn=41))
@@ -534,7 +533,7 @@ def lifetime():
     refused("life: disconnecting gives up an implicit port and its flows",
             errno.ENOENT, "no flow", "flow-get", fd=d.fileno(), id=fid)
     d.close()
-    with attached() as e:
+    with attached(port=port) as e:
         e.connect(("127.0.0.1", 4433))
         fid = NL("flow-add", **flow_attrs(e))["id"]
         disconnect(e)
