@@ -238,6 +238,19 @@ static const struct qoff_leader *qoff_leader_get(const struct sk_buff *skb)
 	return ld;
 }
 
+/* A header is its first byte, the flow's DCID and the packet number */
+static bool qoff_leader_hdrs_ok(const struct qoff_leader *ld,
+				unsigned int dcid_len)
+{
+	unsigned int i;
+
+	for (i = 0; i < ld->n; i++)
+		if (ld->seg[i].status == QOFF_RX_OPENED &&
+		    ld->seg[i].hdr_len != 1 + dcid_len + ld->seg[i].pn_len)
+			return false;
+	return true;
+}
+
 /* The flow that the device named, if it lives, is our group's, and has the
  * addresses that the packet still has (NAT)
  */
@@ -256,7 +269,8 @@ static struct qoff_flow *qoff_leader_flow(struct qoff_sock *qs,
 		return NULL;
 	qoff_rx_flow_key(&key, skb_network_header(skb), udp_hdr(skb),
 			 flow->key.dcid, flow->key.dcid_len);
-	if (memcmp(&key, &flow->key, sizeof(key)) || !qoff_flow_hold(flow))
+	if (memcmp(&key, &flow->key, sizeof(key)) ||
+	    !qoff_leader_hdrs_ok(ld, flow->key.dcid_len) || !qoff_flow_hold(flow))
 		return NULL;
 	return flow;
 }
