@@ -155,6 +155,8 @@ bool nm_sq_run(struct nm_fn *fn);
 void nm_sq_kick(struct nm_fn *fn, struct nm_sq *sq);
 void nm_sq_detach(struct nm_fn *fn, struct nm_sq *sq);
 void nm_sq_error(struct nm_sq *sq);
+/* tx.c: the queue can do no more, and the driver is told by @event. */
+void nm_sq_fail(struct nm_fn *fn, struct nm_sq *sq, u8 event);
 /* Doorbells were lost: look at every queue. */
 void nm_queue_scan(struct nm_fn *fn);
 

@@ -154,6 +154,13 @@ void nm_sq_kick(struct nm_fn *fn, struct nm_sq *sq)
 	    !nm_dbr_read(fn, &sq->dbr, 1, &v))
 		return;
 	sq->pi = v;
+	/* More than the ring holds: the record is nonsense. */
+	if ((u16)(sq->pi - sq->pc) > 1u << sq->log_size) {
+		nm_trace(fn, NM_TR_ERR, "sqn %#x: doorbell record %#x at %#x",
+			 sq->obj->id, sq->pi, sq->pc);
+		sq->pc = sq->pi;
+		nm_sq_fail(fn, sq, NM_EV_WQ_CATAS);
+	}
 	if (sq->pi == sq->pc || sq->active)
 		return;
 	sq->active = true;

@@ -164,11 +164,8 @@ static bool wqe_complete_err(struct nm_fn *fn, struct nm_sq *sq,
 	return nm_cq_post(sq->cq, (struct nm_cqe *)&cqe, true);
 }
 
-/*
- * The queue can do no more: what it has posted is flushed, one completion a
- * WQE, and the driver is told by an event.
- */
-static void sq_to_error(struct nm_fn *fn, struct nm_sq *sq, u8 event)
+/* What is still posted is flushed, one completion a WQE. */
+void nm_sq_fail(struct nm_fn *fn, struct nm_sq *sq, u8 event)
 {
 	sq->state = NM_WQ_ERR;
 	nm_event_queue(fn, event, sq->eth ? 2 : 0, sq->obj->id);
@@ -186,13 +183,22 @@ bool nm_tx_wqe(struct nm_fn *fn, struct nm_sq *sq)
 {
 	static __thread struct nm_wqe wqe;
 	struct nm_wqe *w = &wqe;
+	u32 left;
 	u8 synd;
 
 	if (!wqe_fetch(fn, sq, w)) {
 		if (sq->state == NM_WQ_RDY)
-			sq_to_error(fn, sq, NM_EV_WQ_CATAS);
+			nm_sq_fail(fn, sq, NM_EV_WQ_CATAS);
 		sq->pc = sq->pi;
 		return false;
+	}
+	/* A WQE that claims to reach beyond what is posted must not: pc would
+	 * pass pi and run round the ring for ever.
+	 */
+	left = (u16)(sq->pi - sq->pc);
+	if (w->bbs > left) {
+		w->bbs = left;
+		w->len = 0;
 	}
 	if (sq->state == NM_WQ_ERR)
 		return tx_flush(fn, sq, w);
@@ -202,13 +208,13 @@ bool nm_tx_wqe(struct nm_fn *fn, struct nm_sq *sq)
 	sq->pc += w->bbs;
 	if (!synd) {
 		if (w->ce >= 2 && !wqe_complete(fn, sq, w))
-			sq_to_error(fn, sq, NM_EV_WQ_CATAS);
+			nm_sq_fail(fn, sq, NM_EV_WQ_CATAS);
 		return true;
 	}
 	nm_trace(fn, NM_TR_ERR, "sqn %#x wqe %#x opcode %#x: syndrome %#x",
 		 sq->obj->id, w->idx, w->opcode, synd);
 	wqe_complete_err(fn, sq, w, synd);
-	sq_to_error(fn, sq, synd == NM_SYND_LOCAL_PROT ? NM_EV_WQ_ACCESS :
+	nm_sq_fail(fn, sq, synd == NM_SYND_LOCAL_PROT ? NM_EV_WQ_ACCESS :
 							 NM_EV_WQ_INVAL_REQ);
 	return true;
 }
