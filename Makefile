@@ -36,6 +36,9 @@ selftests: tools ## programs of the tests, in build/selftests
 demo: | need-root ## Table 3: NIC= TRAFFIC= MIX= SIZE= CIPHER= ROWS= (see README)
 	@selftests/demo
 
+bench: | need-root ## what a datagram costs in software, in guest instructions
+	@selftests/bench
+
 check: ## all tests, bounded; STAGES='10-lab 20-*' narrows
 	@$(LAB)/check $(STAGES)
 
@@ -50,4 +53,6 @@ need-root:
 
 export ACCEL J QOFF_CACHE DEBIAN_MIRROR NIC TRAFFIC MIX SIZE CIPHER ROWS DEV
 
-.PHONY: help lab lab-clean modules intree tools selftests demo check check-full clean need-root
+export COUNT
+
+.PHONY: help lab lab-clean modules intree tools selftests demo bench check check-full clean need-root
