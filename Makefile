@@ -39,6 +39,9 @@ demo: | need-root ## Table 3: NIC= TRAFFIC= MIX= SIZE= CIPHER= ROWS= (see README
 bench: | need-root ## what a datagram costs in software, in guest instructions
 	@selftests/bench
 
+nic: | need-root ## a guest with two ConnectX-7 models, wired, and a shell; KERNEL=stock MODEL='--trace ...'
+	@firmware-iface/model/nic
+
 check: ## all tests, bounded; STAGES='10-lab 20-*' narrows
 	@$(LAB)/check $(STAGES)
 
