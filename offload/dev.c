@@ -404,7 +404,7 @@ static int qoff_dev_config_features(struct qoff_dev *qd, u32 want,
 		return -EOPNOTSUPP;
 	}
 	if (missing & QUIC_OFFLOAD_FEATURE_GSO) {
-		NL_SET_ERR_MSG(extack, "gso needs scatter-gather and transmit checksums (ethtool -K)");
+		NL_SET_ERR_MSG(extack, "gso needs sg and transmit checksums (ethtool -K)");
 		return -EINVAL;
 	}
 	if (missing & QUIC_OFFLOAD_FEATURE_TX_CRYPTO) {

@@ -429,7 +429,7 @@ static int qoff_flow_insert(struct qoff_group *g, struct qoff_flow *flow,
 					    qoff_flow_params);
 	if (err) {
 		if (err == -EEXIST)
-			NL_SET_ERR_MSG(extack, "a flow with these addresses, ports and DCID exists");
+			NL_SET_ERR_MSG(extack, "a flow with these addresses and DCID exists");
 		goto err_group;
 	}
 	xa_store(&qn->flow_ids, flow->id, flow, GFP_KERNEL);
@@ -545,7 +545,7 @@ static int qoff_flow_next_key(struct qoff_group *g, struct qoff_rxkeys *keys,
 	lockdep_assert_held(&g->lock);
 	if (conf->keys.hp ||
 	    (conf->keys.cipher && conf->keys.cipher != keys->cipher)) {
-		NL_SET_ERR_MSG(extack, "cipher and header protection do not change with a key update");
+		NL_SET_ERR_MSG(extack, "cipher and hp-key do not change with a key update");
 		return -EINVAL;
 	}
 	err = qoff_key_conf_check(&conf->keys, keys->cipher, extack);

@@ -19,8 +19,8 @@ int qoff_put_u64(struct sk_buff *skb, int attr, u64 v)
 
 /* Counters from @from to @to, both included */
 int qoff_put_stats(struct sk_buff *skb, int attr,
-			  const struct qoff_stats *s, enum qoff_cnt from,
-			  enum qoff_cnt to)
+		   const struct qoff_stats *s, enum qoff_cnt from,
+		   enum qoff_cnt to)
 {
 	struct nlattr *nest = nla_nest_start(skb, attr);
 	unsigned int i;
@@ -42,7 +42,7 @@ static_assert(QUIC_OFFLOAD_A_STATS_TX_SUPER + QOFF_CNT_MAX ==
 
 /* The device that holds a context or flow, if one does */
 int qoff_put_place(struct sk_buff *skb, int attr,
-			  const struct qoff_place *p)
+		   const struct qoff_place *p)
 {
 	if (!p || !qoff_place_ok(p))
 		return 0;
@@ -202,7 +202,7 @@ static void qoff_wipe_attr(struct nlattr *attr)
  * operations have no hp-key, then the attribute array may be shorter.
  */
 void qoff_wipe_keys(struct genl_info *info,
-			   const struct qoff_key_attrs *ka, bool hp)
+		    const struct qoff_key_attrs *ka, bool hp)
 {
 	qoff_wipe_attr(info->attrs[ka->key]);
 	qoff_wipe_attr(info->attrs[ka->iv]);
@@ -220,7 +220,7 @@ static const u8 *qoff_nl_bytes(const struct nlattr *attr, unsigned int *len)
 }
 
 void qoff_nl_key(struct genl_info *info, const struct qoff_key_attrs *ka,
-			bool hp, struct qoff_key_conf *conf)
+		 bool hp, struct qoff_key_conf *conf)
 {
 	struct nlattr **a = info->attrs;
 
@@ -260,7 +260,7 @@ int qoff_key_conf_check(const struct qoff_key_conf *conf, u8 cipher,
 }
 
 int qoff_nl_require(struct genl_info *info, const int *attrs,
-			   unsigned int n)
+		    unsigned int n)
 {
 	unsigned int i;
 

@@ -267,7 +267,7 @@ static int qoff_attach_check(const struct sock *sk,
 		return -EINVAL;
 	}
 	if (rcu_access_pointer(__sk_user_data(sk))) {
-		NL_SET_ERR_MSG(extack, "the socket is attached, or in a sockmap, a reuseport array or a tunnel");
+		NL_SET_ERR_MSG(extack, "the socket is used by a sockmap, reuseport array or tunnel");
 		return -EBUSY;
 	}
 	if (READ_ONCE(up->encap_type) || up->encap_rcv || up->gro_receive) {
@@ -311,14 +311,14 @@ static void qoff_attach_install(struct sock *sk, struct qoff_sock *qs,
 	udp_allow_gso(sk);
 	WRITE_ONCE(up->encap_err_rcv, qoff_encap_err_rcv);
 	WRITE_ONCE(up->gro_complete, qoff_gro_complete);
-	/* The stack looks at encap_rcv after encap_type, at gro_complete after
-	 * gro_receive
-	 */
+	/* Pairs with udp_gro_receive(): gro_complete follows gro_receive */
 	smp_store_release(&up->gro_receive, qoff_gro_receive);
-	smp_store_release(&up->encap_rcv, qoff_encap_rcv);
+	WRITE_ONCE(up->encap_rcv, qoff_encap_rcv);
+	/* Pairs with udp_queue_rcv_one_skb(): encap_rcv follows encap_type */
 	smp_store_release(&up->encap_type, QOFF_ENCAP_TYPE);
 	udp_tunnel_encap_enable(sk);
 
+	/* Pairs with the loads of sk_prot: our functions use sk_user_data */
 	smp_store_release(&sk->sk_prot, prot);
 }
 

@@ -747,7 +747,7 @@ def netlink_switches(dev_id):
         ksft.check(f"dev: {sorted(f)}", features(dev_id) == f)
     ethtool("sg", "off")
     ksft.check("dev: both go with sg", features(dev_id) == set())
-    refused("dev: gso without sg", errno.EINVAL, "scatter-gather", "dev-set",
+    refused("dev: gso without sg", errno.EINVAL, "needs sg", "dev-set",
             id=dev_id, features={"gso"})
     ethtool("sg", "on")
     ksft.check("dev: and come back", features(dev_id) == {"gso", "tx-crypto"})
