@@ -159,8 +159,11 @@ static int attach(struct io *io, const struct io_config *c)
 	    getpeername(io->fd, (struct sockaddr *)&remote, &rlen))
 		return -errno;
 	io->q = qoff_open(c->p->offload);
-	if (!io->q)
-		return -errno;
+	if (!io->q) {
+		err = -errno;
+		warnx("libqoff: %s", qoff_error());
+		return err;
+	}
 	err = qoff_attach(io->q, io->fd, -1, c->p->dcid_len, 0, &io->s);
 	if (!err)
 		err = qoff_flow_add(io->s, &flow, &io->flow);

@@ -57,6 +57,7 @@ static void add_conn(struct side *side, const struct conn *c)
 	side->lost += c->rec.packets_lost;
 	side->spurious += c->rec.spurious;
 	side->timeouts += c->rec.ptos;
+	side->retransmits += c->tx.retransmits;
 	side->retransmitted_bytes += c->tx.retransmitted;
 	side->duplicates += c->stats.duplicates;
 	side->duplicate_bytes += c->rx.duplicate_bytes;
@@ -98,11 +99,10 @@ static void progress(struct session *s, u64 now)
 	dgrams = s->sender ? sum.dgrams_sent : sum.dgrams_received;
 	report_interval(stdout, (s->last_time - s->start) / 1e9,
 			(now - s->start) / 1e9, sum.bytes - s->last_bytes,
-			dgrams - s->last_dgrams, sum.lost - s->last_lost);
+			dgrams - s->last_dgrams);
 	s->last_time = now;
 	s->last_bytes = sum.bytes;
 	s->last_dgrams = dgrams;
-	s->last_lost = sum.lost;
 }
 
 static bool all_done(const struct session *s)
@@ -199,7 +199,9 @@ static int check_conns(struct session *s)
 			conn_timer(c, now);
 		/* Once all is here, a broken socket breaks nothing. */
 		if (c->error && !s->end) {
-			warnx("connection %u: %s", i, strerror(-c->error));
+			warnx("connection %u: %s%s", i, strerror(-c->error),
+			      c->error == -EMSGSIZE ?
+			      ": choose the path's --mtu" : "");
 			return c->error;
 		}
 	}

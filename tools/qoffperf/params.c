@@ -88,7 +88,7 @@ const struct param param_table[] = {
 	NUMBER(ack_every, "ack-every", 1, 1024,
 	       "packets that make an ACK due; decided once per receive"),
 	NUMBER(pacing_rate, "pacing-rate", 0, 1ULL << 40,
-	       "SO_MAX_PACING_RATE in bytes a second, 0: none"),
+	       "SO_MAX_PACING_RATE in bytes a second (qdisc fq), 0: none"),
 	NAME(hash, "hash", hash_names,
 	     "sha256 as data arrives (its time is reported), or of stored data, off the clock"),
 	FLAG(ecn, "ecn", "send ECT(0), report the peer's counts in ACKs"),

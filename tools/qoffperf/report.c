@@ -17,7 +17,7 @@ static const struct counter counters[] = {
 	C(sends), C(batches), C(send_calls), C(send_again), C(recv_calls),
 	C(recv_again), C(polls), C(file_writes), C(acks_sent),
 	C(acks_received), C(lost), C(spurious), C(timeouts),
-	C(retransmitted_bytes), C(duplicates), C(duplicate_bytes),
+	C(retransmits), C(retransmitted_bytes), C(duplicates), C(duplicate_bytes),
 	C(key_updates), C(key_updates_seen), C(raw_opened), C(open_failed),
 	C(bad_packets), C(close_received), C(hash_ns), C(srtt_us), C(cwnd),
 	C(kernel),
@@ -155,8 +155,7 @@ void report_json(FILE *f, const struct result *r)
 	fprintf(f, "  \"segments_per_receive\": %.2f,\n",
 		ratio(rx->dgrams_received, rx->batches));
 	fprintf(f, "  \"acks_sent\": %" PRIu64 ",\n", rx->acks_sent);
-	fprintf(f, "  \"retransmits\": %" PRIu64 ",\n",
-		tx->lost + tx->timeouts);
+	fprintf(f, "  \"retransmits\": %" PRIu64 ",\n", tx->retransmits);
 	fprintf(f, "  \"key_updates\": %" PRIu64 ",\n", tx->key_updates);
 	fprintf(f, "  \"syscalls_sender\": %" PRIu64 ",\n", syscalls(tx));
 	fprintf(f, "  \"syscalls_receiver\": %" PRIu64 ",\n", syscalls(rx));
@@ -194,13 +193,11 @@ static void put_rate(FILE *f, u64 bytes, double seconds)
 	fprintf(f, "%15s  %17s", amount, rate);
 }
 
-void report_interval(FILE *f, double from, double to, u64 bytes, u64 dgrams,
-		     u64 lost)
+void report_interval(FILE *f, double from, double to, u64 bytes, u64 dgrams)
 {
 	fprintf(f, "%6.2f-%-6.2f sec  ", from, to);
 	put_rate(f, bytes, to - from);
-	fprintf(f, "  %8" PRIu64 " datagrams  %5" PRIu64 " lost\n", dgrams,
-		lost);
+	fprintf(f, "  %8" PRIu64 " datagrams\n", dgrams);
 	fflush(f);
 }
 
@@ -231,9 +228,10 @@ void report_text(FILE *f, const struct result *r)
 	text_side(f, "sender", tx);
 	text_side(f, "receiver", rx);
 	fprintf(f, "acks %" PRIu64 ", lost %" PRIu64 ", timeouts %" PRIu64
-		", retransmitted %" PRIu64 " bytes, duplicates %" PRIu64
+		", repeated %" PRIu64 " packets with %" PRIu64 " bytes, duplicates %" PRIu64
 		", not opened %" PRIu64 ", key updates %" PRIu64 "\n",
-		rx->acks_sent, tx->lost, tx->timeouts, tx->retransmitted_bytes,
+		rx->acks_sent, tx->lost, tx->timeouts, tx->retransmits,
+		tx->retransmitted_bytes,
 		rx->duplicates, rx->open_failed, tx->key_updates);
 	for (i = 0; r->hash_ok >= 0 && i < r->p->parallel; i++)
 		fprintf(f, "sha256 %s\n", r->hashes[i]);

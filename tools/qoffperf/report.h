@@ -31,6 +31,7 @@ struct side {
 	u64 lost;
 	u64 spurious;
 	u64 timeouts;
+	u64 retransmits;	/* packets that repeat something */
 	u64 retransmitted_bytes;
 	u64 duplicates;
 	u64 duplicate_bytes;
@@ -69,7 +70,6 @@ void json_string(FILE *f, const char *s);
 void json_conditions(FILE *f, const struct params *p);
 void report_json(FILE *f, const struct result *r);
 void report_text(FILE *f, const struct result *r);
-void report_interval(FILE *f, double from, double to, u64 bytes, u64 dgrams,
-		     u64 lost);
+void report_interval(FILE *f, double from, double to, u64 bytes, u64 dgrams);
 
 #endif /* QOFFPERF_REPORT_H */

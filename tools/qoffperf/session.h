@@ -64,7 +64,7 @@ struct session {
 	u64 start;
 	u64 end;
 	bool finished;
-	u64 last_time, last_bytes, last_dgrams, last_lost;
+	u64 last_time, last_bytes, last_dgrams;
 	struct side mine, theirs;
 	u8 hash[MAX_PARALLEL][SHA256_LEN];
 	char hash_hex[MAX_PARALLEL][2 * SHA256_LEN + 1];

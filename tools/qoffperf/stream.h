@@ -40,6 +40,7 @@ void source_hash(const struct source *s, u64 off, u64 len,
  * @lost: bytes to send again; disjoint from @acked
  * @fin_acked: the end arrived
  * @fin_lost: only the end has to be sent again
+ * @retransmits: packets that repeat something
  * @retransmitted: bytes sent more than once
  */
 struct stream_tx {
@@ -53,6 +54,7 @@ struct stream_tx {
 	bool fin_sent;
 	bool fin_acked;
 	bool fin_lost;
+	u64 retransmits;
 	u64 retransmitted;
 };
 

@@ -58,14 +58,18 @@ bool stream_tx_take(struct stream_tx *s, size_t room, struct sent_data *d)
 		d->off = s->lost.r[0].lo;
 		d->len = min_t(u64, room, s->lost.r[0].hi - d->off);
 		ranges_del(&s->lost, d->off, d->off + d->len);
+		s->retransmits++;
 		s->retransmitted += d->len;
 	} else {
 		limit = stream_tx_limit(s);
 		d->off = s->next;
 		d->len = limit > s->next ? min_t(u64, room, limit - s->next) : 0;
 		s->next += d->len;
-		if (!d->len && (!s->fin_lost || s->fin_acked))
-			return false;
+		if (!d->len) {
+			if (!s->fin_lost || s->fin_acked)
+				return false;
+			s->retransmits++;
+		}
 	}
 	d->fin = d->off + d->len == s->size;
 	if (d->fin)

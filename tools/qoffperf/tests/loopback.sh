@@ -91,10 +91,20 @@ timeout 60 "$Q" -c 127.0.0.1 -R -i 0 -O "$DIR/copy" --mode single --rx single \
 result $? "a file, downloaded: the copy is equal"
 server=
 
+for i in 1 2; do
+	run "fixed secret, run $i" . -c 127.0.0.1 -n 100K --secret 0badcafe \
+		--keylog "$DIR/keys$i" --offload user
+done
+[ "$(wc -l <"$DIR/keys1")" -eq 3 ] && cmp "$DIR/keys1" "$DIR/keys2"
+result $? "a fixed secret gives the same keys again"
+
 refuse "both ends" 2 'either -s or -c' -s -c 127.0.0.1
 refuse "an unknown mode" 2 'not understood' -c 127.0.0.1 --mode fast
 refuse "a number out of range" 2 'out of range' -c 127.0.0.1 --mtu 100
 refuse "super on one side" 2 'go together' -c 127.0.0.1 --mode super --rx gro
+[ -d /sys/module/quic_offload ] ||
+	refuse "no module: the exit code says so" 4 'libqoff: ' bench \
+		--offload kernel --count 1
 refuse "bench: datagrams come back" 0 'datagrams 1280,' bench --count 1280 \
 	--mix mixed --mode segment --rx gro --seal openssl
 
