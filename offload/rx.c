@@ -10,6 +10,7 @@
  * code that reads or reclaims either stays right.
  */
 #include <asm/ioctls.h>
+#include <kunit/visibility.h>
 #include <linux/inetdevice.h>
 #include <linux/sockios.h>
 #include <net/busy_poll.h>
@@ -99,7 +100,7 @@ static void qoff_rx_drop(struct sock *sk, struct sk_buff *skb,
 /* A merged packet is believed only if nobody touched it since gro_complete: a
  * linearised or trimmed one has lost its cuts. skb->data is at the UDP header.
  */
-static bool qoff_rx_geometry(const struct sk_buff *skb)
+VISIBLE_IF_KUNIT bool qoff_rx_geometry(const struct sk_buff *skb)
 {
 	const struct skb_shared_info *sh = skb_shinfo(skb);
 	unsigned int pagelen = skb_pagelen(skb);
@@ -112,13 +113,31 @@ static bool qoff_rx_geometry(const struct sk_buff *skb)
 	if (pagelen != sh->gso_size + sizeof(struct udphdr))
 		return false;
 	skb_walk_frags(skb, seg) {
-		if (!seg->len || skb_has_frag_list(seg))
+		/* Its own header still says how long it was */
+		if (!seg->len || skb_has_frag_list(seg) ||
+		    ntohs(udp_hdr(seg)->len) != seg->len + sizeof(struct udphdr))
 			return false;
 		sum += seg->len;
 		n++;
 	}
 	return n == sh->gso_segs && n > 1 && n <= QOFF_MAX_SEGS &&
 	       sum == skb->len;
+}
+EXPORT_SYMBOL_IF_KUNIT(qoff_rx_geometry);
+
+/* A run of equal lengths that came whole, see qoff_gro_train(). Its cuts follow
+ * from gso_size whatever was done to its buffers, as long as their number is
+ * still the sender's.
+ */
+static bool qoff_rx_is_train(const struct sk_buff *skb)
+{
+	const struct skb_shared_info *sh = skb_shinfo(skb);
+	unsigned int len = skb->len - sizeof(struct udphdr);
+
+	return sh->gso_type == (SKB_GSO_UDP_L4 | SKB_GSO_UDP_TUNNEL_CSUM) &&
+	       !skb_has_frag_list(skb) && sh->gso_segs > 1 &&
+	       sh->gso_segs <= QOFF_MAX_SEGS &&
+	       DIV_ROUND_UP(len, sh->gso_size) == sh->gso_segs;
 }
 
 /* The flow of the packet, if our group has it. skb->data is at the UDP header;
@@ -242,9 +261,15 @@ static int qoff_rx_parse(struct qoff_sock *qs, struct sk_buff *skb)
 	if (skb->decrypted)
 		return qoff_leader_strip(qs, skb);
 	if (skb_is_gso(skb)) {
-		if (!qoff_rx_geometry(skb))
+		bool train = qoff_rx_is_train(skb);
+
+		if (!train && !qoff_rx_geometry(skb))
 			return QOFF_DROP_RX_GEOMETRY;
 		cb->nseg = skb_shinfo(skb)->gso_segs;
+		/* Marked for a socket of another DCID length: all of it raw */
+		if (train && !qoff_rx_train_same(skb, sizeof(struct udphdr),
+						 qs->group->dcid_len))
+			return 0;
 	}
 	cb->flow = qoff_rx_flow(qs, skb);
 	return 0;

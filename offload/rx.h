@@ -24,7 +24,7 @@
  * @h6: what the IPv6 ones are made from
  * @flow: flow of every segment, a reference; NULL when there is none
  * @segs: records of a device, @nseg of them, owned; NULL: the cuts are those
- *	of the frag_list
+ *	of the frag_list, or every gso_size bytes
  * @next: segments already consumed, under qoff_sock.rxq.lock
  * @nseg: segments
  *
@@ -67,6 +67,9 @@ static inline unsigned int qoff_rx_pos_len(const struct qoff_rx_pos *pos)
 	/* One reassembled datagram may have a frag_list, too */
 	if (cb->nseg == 1)
 		return pos->skb->len;
+	if (!(skb_shinfo(pos->skb)->gso_type & SKB_GSO_FRAGLIST))
+		return min_t(unsigned int, skb_shinfo(pos->skb)->gso_size,
+			     pos->skb->len - pos->off);
 	return pos->list ? pos->list->len : skb_pagelen(pos->skb);
 }
 
@@ -127,6 +130,29 @@ static inline void qoff_rx_flow_key(struct qoff_flow_key *key, const void *nh,
 	memcpy(key->dcid, dcid, dcid_len);
 }
 
+/* A run of equal lengths that came whole (UDP GSO from this host, over veth) has
+ * one flow only if every segment is a short header with the first one's DCID.
+ * @off: of the first payload byte from skb->data.
+ */
+static inline bool qoff_rx_train_same(const struct sk_buff *skb,
+				      unsigned int off, unsigned int dcid_len)
+{
+	unsigned int size = skb_shinfo(skb)->gso_size;
+	u8 first[1 + QOFF_MAX_DCID], buf[1 + QOFF_MAX_DCID];
+	const u8 *hdr;
+
+	if (skb_copy_bits(skb, off, first, 1 + dcid_len) ||
+	    !qoff_is_short(first[0]))
+		return false;
+	for (off += size; off < skb->len; off += size) {
+		hdr = skb_header_pointer(skb, off, 1 + dcid_len, buf);
+		if (!hdr || !qoff_is_short(hdr[0]) ||
+		    memcmp(hdr + 1, first + 1, dcid_len))
+			return false;
+	}
+	return true;
+}
+
 /* IPv4 TOS or IPv6 traffic class */
 static inline u8 qoff_rx_tos(const struct sk_buff *skb)
 {
@@ -144,6 +170,37 @@ struct qoff_rx_work;
 void qoff_rx_work_free(struct qoff_rx_work *w);
 
 /* rx_dev.c */
+
+#define QOFF_LEADER_PAD		1280	/* IPV6_MIN_MTU: longest ICMPv6 error */
+#define QOFF_LEADER_MAGIC	0x71c0ffeeU
+
+/**
+ * struct qoff_leader - what is between UDP header and payload
+ * @pad: zero
+ * @net_cookie: namespace of the flow
+ * @magic: QOFF_LEADER_MAGIC
+ * @flow_id: flow of all segments
+ * @total: payload bytes
+ * @n: segments
+ * @resv: 0
+ * @seg: the segments
+ */
+struct qoff_leader {
+	u8 pad[QOFF_LEADER_PAD];
+	u64 net_cookie;
+	u32 magic;
+	u32 flow_id;
+	u32 total;
+	u16 n;
+	u16 resv;
+	struct qoff_rx_seg seg[] __counted_by(n);
+};
+
 int qoff_leader_strip(struct qoff_sock *qs, struct sk_buff *skb);
+
+#if IS_ENABLED(CONFIG_KUNIT)
+bool qoff_rx_geometry(const struct sk_buff *skb);
+const struct qoff_leader *qoff_leader_get(const struct sk_buff *skb);
+#endif
 
 #endif /* _QOFF_RX_H */

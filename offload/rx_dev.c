@@ -19,36 +19,13 @@
  *  - csum_level is the largest, which no datagram that could be held in GRO has,
  *    so stock fraglist GRO does not chain it behind one.
  */
+#include <kunit/visibility.h>
 #include <linux/export.h>
 #include <linux/skbuff_ref.h>
 #include "drop.h"
 #include "rx.h"
 
-#define QOFF_LEADER_PAD		1280	/* IPV6_MIN_MTU: longest ICMPv6 error */
-#define QOFF_LEADER_MAGIC	0x71c0ffeeU
 #define QOFF_LEADER_GSO		(SKB_GSO_FRAGLIST | SKB_GSO_UDP_TUNNEL_CSUM)
-
-/**
- * struct qoff_leader - what is between UDP header and payload
- * @pad: zero
- * @net_cookie: namespace of the flow
- * @magic: QOFF_LEADER_MAGIC
- * @flow_id: flow of all segments
- * @total: payload bytes
- * @n: segments
- * @resv: 0
- * @seg: the segments
- */
-struct qoff_leader {
-	u8 pad[QOFF_LEADER_PAD];
-	u64 net_cookie;
-	u32 magic;
-	u32 flow_id;
-	u32 total;
-	u16 n;
-	u16 resv;
-	struct qoff_rx_seg seg[] __counted_by(n);
-};
 
 /* Are the driver's records possible? Return: their bytes, or 0 */
 static unsigned int qoff_segs_sum(const struct qoff_rx_seg *segs, unsigned int n)
@@ -217,7 +194,8 @@ EXPORT_SYMBOL_GPL(qoff_rx_segs);
 /* The leader of a packet that has every mark of qoff_rx_segs(), or NULL.
  * skb->data is at the UDP header.
  */
-static const struct qoff_leader *qoff_leader_get(const struct sk_buff *skb)
+VISIBLE_IF_KUNIT const struct qoff_leader *
+qoff_leader_get(const struct sk_buff *skb)
 {
 	const struct skb_shared_info *sh = skb_shinfo(skb);
 	const struct qoff_leader *ld;
@@ -237,6 +215,7 @@ static const struct qoff_leader *qoff_leader_get(const struct sk_buff *skb)
 		return NULL;
 	return ld;
 }
+EXPORT_SYMBOL_IF_KUNIT(qoff_leader_get);
 
 /* A header is its first byte, the flow's DCID and the packet number */
 static bool qoff_leader_hdrs_ok(const struct qoff_leader *ld,
