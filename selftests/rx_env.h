@@ -117,23 +117,47 @@ static inline void net_down(void)
 		return;
 }
 
-static inline void net_up(void)
+static inline void net_begin(void)
 {
 	net_down();
 	atexit(net_down);
 	sh("ip netns add qrxa && ip netns add qrxb");
-	sh("ip link add va netns qrxa type veth peer name vb netns qrxb");
+}
+
+static inline void net_end(void)
+{
 	sh("ip -n qrxa addr add 10.9.0.1/24 dev va && ip -n qrxb addr add 10.9.0.2/24 dev vb");
 	sh("ip -n qrxa addr add fd09::1/64 dev va nodad && ip -n qrxb addr add fd09::2/64 dev vb nodad");
-	/* Without TSO at the sender and with GRO at the receiver veth merges */
-	sh("ip netns exec qrxa ethtool -K va tso off && ip netns exec qrxb ethtool -K vb gro on");
-	/* Without a queue veth drops what its ring of 256 cannot take */
-	sh("tc -n qrxa qdisc add dev va root pfifo limit 10000");
 	sh("for n in a b; do ip -n qrx$n link set lo up; ip -n qrx$n link set v$n up; done");
 	/* The queue of an unresolved neighbour is short */
 	sh("ip -n qrxa link set va address 02:00:00:00:09:01 && ip -n qrxb link set vb address 02:00:00:00:09:02");
 	sh("for a in 10.9.0.2 fd09::2; do ip -n qrxa neigh replace $a lladdr 02:00:00:00:09:02 dev va nud permanent; done");
 	sh("for a in 10.9.0.1 fd09::1; do ip -n qrxb neigh replace $a lladdr 02:00:00:00:09:01 dev vb nud permanent; done");
+}
+
+static inline void net_up(void)
+{
+	net_begin();
+	sh("ip link add va netns qrxa type veth peer name vb netns qrxb");
+	/* Without TSO at the sender and with GRO at the receiver veth merges */
+	sh("ip netns exec qrxa ethtool -K va tso off && ip netns exec qrxb ethtool -K vb gro on");
+	/* Without a queue veth drops what its ring of 256 cannot take */
+	sh("tc -n qrxa qdisc add dev va root pfifo limit 10000");
+	net_end();
+}
+
+/* Two ports of the simulated NIC; the receiving one opens */
+static inline void net_up_dev(void)
+{
+	net_begin();
+	sh("ip link add va type quicsim");
+	sh("ip link set va netns qrxa && ip link set va-peer name vb netns qrxb");
+	/* A kernel without the switches in ethtool has them in netlink */
+	sh("ip netns exec qrxa ethtool -K va quic-gso on 2>/dev/null || "
+	   "ip netns exec qrxa qoffctl dev set va quic-gso on");
+	sh("ip netns exec qrxb ethtool -K vb quic-gro on quic-rx-crypto on 2>/dev/null || "
+	   "ip netns exec qrxb qoffctl dev set vb quic-gro on quic-rx-crypto on");
+	net_end();
 }
 
 /* Both ends */
@@ -212,7 +236,7 @@ static inline void addr_of(enum family f, bool receiver, struct end *e)
 
 static inline void end_open(struct end *e, enum family f, bool receiver)
 {
-	int size = 4 << 20;
+	int size = 4 << 20, on = 1;
 
 	in_ns(receiver ? "qrxb" : "qrxa");
 	addr_of(f, receiver, e);
@@ -220,7 +244,8 @@ static inline void end_open(struct end *e, enum family f, bool receiver)
 	if (!e->q)
 		die("qoff_open");
 	e->fd = socket(e->addr.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (e->fd < 0 || bind(e->fd, (struct sockaddr *)&e->addr, e->addrlen))
+	if (e->fd < 0 || setsockopt(e->fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) ||
+	    bind(e->fd, (struct sockaddr *)&e->addr, e->addrlen))
 		die("bind");
 	if (setsockopt(e->fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) ||
 	    setsockopt(e->fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)))
@@ -259,8 +284,10 @@ static inline void env_close(struct env *v)
 
 	env_forget(v);
 	for (i = 0; i < 2; i++) {
-		qoff_detach(e[i]->s);
-		close(e[i]->fd);
+		if (e[i]->s)
+			qoff_detach(e[i]->s);
+		if (e[i]->fd >= 0)
+			close(e[i]->fd);
 		qoff_close(e[i]->q);
 	}
 	free(v);
