@@ -27,7 +27,8 @@ ADDR = {A: ("192.0.2.1", "2001:db8::1"), B: ("192.0.2.2", "2001:db8::2")}
 QUIC = ("quic-gso", "quic-gro", "quic-tx-crypto", "quic-rx-crypto")
 SOL_UDP, UDP_SEGMENT = 17, 103
 ETH_P_ALL, ETH_P_IP, ETH_P_IPV6, ETH_P_8021Q = 3, 0x800, 0x86DD, 0x8100
-SIZE = os.environ.get("QUICSIM_BYTES", "256K")
+KB = int(os.environ.get("QUICSIM_KBYTES", "256"))
+SIZE, LONG = f"{KB}K", f"{4 * KB}K"
 LIMIT = 60      # seconds that anything may take
 
 
@@ -562,7 +563,7 @@ def case_multiqueue():
     """Four queues carry eight connections"""
     with Pair(extra="numtxqueues 4 numrxqueues 4") as p:
         need("Combined:\t4" in p.ethtool(A, "-l DEV"), "no four queues")
-        perf("-P 8", "512K")
+        perf("-P 8", LONG)
         need(p.stat(A, "tx_quic_sealed"), "nothing was sealed")
 
 
@@ -751,7 +752,7 @@ def case_table_full():
     with Pair() as p:
         for ns in (A, B):
             p.knob(ns, "table_limit", 1)
-        perf("-P 4", "512K")
+        perf("-P 4", LONG)
         sealed, frames = p.stat(A, "tx_quic_sealed"), p.stat(A, "tx_frames")
         need(0 < sealed < frames * 3 // 4, f"{sealed} of {frames} frames sealed")
 
@@ -796,13 +797,13 @@ def disturb(p, run, rounds, act):
 def case_reset():
     """Contexts lost, with and without a word, while they are used"""
     with Pair() as p:
-        run = perf_start(size="1M")
+        run = perf_start(size=LONG)
         disturb(p, run, 6, lambda i: (p.knob((A, B)[i % 2], "reset", 1)))
         perf_end(run)
         need(p.stat(A, "fault_reset") == 3, "no reset")
     with Pair() as p:
         # What is lost silently stays lost until the device says so
-        run = perf_start(size="1M")
+        run = perf_start(size=LONG)
         disturb(p, run, 4, lambda i: (p.knob((A, B)[i % 2], "lose", 1),
                                       p.knob((A, B)[i % 2], "reset", 1)))
         perf_end(run)
@@ -811,7 +812,7 @@ def case_reset():
 def case_reregister():
     """The device is unregistered and registered while it is busy"""
     with Pair() as p:
-        run = perf_start(size="1M")
+        run = perf_start(size=LONG)
         disturb(p, run, 6, lambda i: (p.knob((A, B)[i % 2], "registered", 0),
                                       p.knob((A, B)[i % 2], "registered", 1)))
         perf_end(run)
@@ -820,7 +821,7 @@ def case_reregister():
 def case_down_up():
     """Ports go down and up under a transfer"""
     with Pair() as p:
-        run = perf_start(size="1M")
+        run = perf_start(size=LONG)
         disturb(p, run, 4, lambda i: sh(
             f"ip -n {(A, B)[i % 2]} link set qs{i % 2} down; "
             f"ip -n {(A, B)[i % 2]} link set qs{i % 2} up"))
@@ -833,7 +834,7 @@ def case_feature_flips():
              "quic-rx-crypto", "tx-udp-segmentation", "tx-gso-list")
     with Pair() as p:
         k = p.ethtool(A, "-k DEV")
-        run = perf_start(size="1M")
+        run = perf_start(size=LONG)
 
         def flip(i):
             name = names[i % len(names)]
@@ -850,14 +851,14 @@ def case_delete_busy():
     """Deleted, or its namespace gone, with frames in every queue"""
     with Pair() as p:
         p.knob(A, "delay_us", 2000)
-        run = perf_start(size="4M")
+        run = perf_start(size=f"{16 * KB}K")
         disturb(p, run, 1, lambda i: (p.knob(A, "hold_tx", 1),
                                       sh(f"ip -n {A} link del qs0")))
         run[1].kill()
         perf_end(run, ok=False)
     with Pair() as p:
         p.knob(A, "delay_us", 2000)
-        run = perf_start(size="4M")
+        run = perf_start(size=f"{16 * KB}K")
         disturb(p, run, 1, lambda i: p.knob(A, "hold_tx", 1))
         run[1].kill()
         perf_end(run, ok=False)

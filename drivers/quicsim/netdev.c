@@ -152,9 +152,15 @@ static int qsim_set_features(struct net_device *dev, netdev_features_t features)
 static int qsim_get_iflink(const struct net_device *dev)
 {
 	struct qsim_port *port = netdev_priv(dev);
-	struct net_device *peer = READ_ONCE(port->pair->port[!port->no]);
+	struct net_device *peer;
+	int ifindex;
 
-	return peer ? READ_ONCE(peer->ifindex) : 0;
+	/* a net device lives for a grace period after qsim_uninit() */
+	rcu_read_lock();
+	peer = READ_ONCE(port->pair->port[!port->no]);
+	ifindex = peer ? READ_ONCE(peer->ifindex) : 0;
+	rcu_read_unlock();
+	return ifindex;
 }
 
 static int qsim_alloc_queues(struct qsim_port *port)
