@@ -16,7 +16,9 @@
 #include <getopt.h>
 #include <linux/filter.h>
 #include <linux/if_ether.h>
+#include <linux/errqueue.h>
 #include <linux/if_packet.h>
+#include <linux/net_tstamp.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/ip.h>
@@ -24,6 +26,7 @@
 #include <netinet/udp.h>
 #include <openssl/evp.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +49,7 @@ struct opts {
 	const char *dst;
 	const char *mix;
 	const char *tap[MAX_TAPS];
+	int wire;		/* tap opened before --netns */
 	int ntap;
 	int port;
 	int sport;
@@ -61,13 +65,15 @@ struct opts {
 	bool v4only;
 	bool hold;
 	bool zerocopy;
+	bool recverr;
+	int txtime_ms;
 	unsigned long rate;
 	int tos;
 };
 
 static struct opts o = {
 	.mix = "mixed", .port = 4433, .count = 10, .nseg = 60, .max_len = 1472,
-	.timeout_ms = 3000, .tos = -1,
+	.timeout_ms = 3000, .tos = -1, .wire = -1,
 };
 
 static void die(const char *what)
@@ -190,6 +196,12 @@ static int sender_socket(int family)
 		die("SO_MAX_PACING_RATE");
 	if (o.zerocopy && setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)))
 		die("SO_ZEROCOPY");
+	if (o.txtime_ms) {
+		struct sock_txtime st = { .clockid = CLOCK_MONOTONIC };
+
+		if (setsockopt(fd, SOL_SOCKET, SO_TXTIME, &st, sizeof(st)))
+			die("SO_TXTIME");
+	}
 	if (o.tos >= 0 && family == AF_INET &&
 	    setsockopt(fd, IPPROTO_IP, IP_TOS, &o.tos, sizeof(o.tos)))
 		die("IP_TOS");
@@ -202,7 +214,8 @@ static int send_super(int fd, const struct sockaddr_storage *dst, socklen_t dlen
 	static uint8_t payload[QOFF_MAX_SEGS * 1500 + 65536];
 	union {
 		char buf[CMSG_SPACE(sizeof(struct qoff_tx) +
-				    QOFF_MAX_SEGS * sizeof(struct qoff_tx_seg))];
+				    QOFF_MAX_SEGS * sizeof(struct qoff_tx_seg)) +
+			 CMSG_SPACE(sizeof(uint64_t))];
 		struct cmsghdr align;
 	} u;
 	size_t body = sizeof(struct qoff_tx) + o.nseg * sizeof(struct qoff_tx_seg);
@@ -243,22 +256,38 @@ static int send_super(int fd, const struct sockaddr_storage *dst, socklen_t dlen
 		memcpy(CMSG_DATA(cm) + sizeof(tx) + i * sizeof(seg), &seg, sizeof(seg));
 		iov.iov_len += seg.len;
 	}
+	if (o.txtime_ms) {
+		struct timespec ts;
+		uint64_t at;
+
+		clock_gettime(CLOCK_MONOTONIC, &ts);
+		at = ts.tv_sec * 1000000000ull + ts.tv_nsec + o.txtime_ms * 1000000ull;
+		msg.msg_controllen += CMSG_SPACE(sizeof(at));
+		cm = CMSG_NXTHDR(&msg, cm);
+		cm->cmsg_level = SOL_SOCKET;
+		cm->cmsg_type = SCM_TXTIME;
+		cm->cmsg_len = CMSG_LEN(sizeof(at));
+		memcpy(CMSG_DATA(cm), &at, sizeof(at));
+	}
 	if (sendmsg(fd, &msg, o.zerocopy ? MSG_ZEROCOPY : 0) != (ssize_t)iov.iov_len)
 		return errno ?: EIO;
 	return 0;
 }
 
-static void print_stats(struct qoff_sock *s)
+static void print_result(struct qoff_sock *s, int sent, int err)
 {
 	struct qoff_sock_info info;
 	unsigned int i;
 
 	if (qoff_sock_get(s, &info))
 		die("stats");
+	printf("{\"sent\": %d, \"errno\": %d", sent, err);
 	for (i = 0; i < 64; i++)
 		if (info.stats.present >> i & 1 && info.stats.v[i] && qoff_stat_name(i))
 			printf(", \"%s\": %llu", qoff_stat_name(i),
 			       (unsigned long long)info.stats.v[i]);
+	printf("}\n");
+	fflush(stdout);
 }
 
 static int do_send(void)
@@ -304,16 +333,14 @@ static int do_send(void)
 				usleep(o.gap_us);
 		}
 	}
-	printf("{\"sent\": %d, \"errno\": %d", sent, err);
-	print_stats(s);
-	printf("}\n");
-	fflush(stdout);
+	print_result(s, sent, err);
 	if (o.hold) {
 		char c;
 
 		/* The socket stays open until somebody closes our stdin */
 		while (read(0, &c, 1) > 0)
 			;
+		print_result(s, sent, err);
 	}
 	qoff_detach(s);
 	qoff_close(q);
@@ -373,7 +400,7 @@ static void make_wants(void)
 
 static struct {
 	unsigned int good, dup, bad, leak, bytes, order;
-	unsigned int frames, badcsum, badlen, partial, tapleak, tos, maxframe;
+	unsigned int frames, badcsum, badlen, partial, tapleak, tos, maxframe, quoted;
 } r;
 
 /* Open a sealed packet in place. Return: length of the plain one, or -1 */
@@ -509,9 +536,10 @@ static void tap_frame(const uint8_t *p, int len, bool partial)
 		r.badlen++;
 		return;
 	}
+	/* A merged or uncut frame has no checksum of its own */
 	if (partial)
 		r.partial++;
-	else if (!sum_ok(sum16(p + ihl, ulen, s + ulen)))
+	else if (iplen <= (unsigned int)o.max_len + 48 && !sum_ok(sum16(p + ihl, ulen, s + ulen)))
 		r.badcsum++;
 }
 
@@ -563,6 +591,10 @@ static int recv_socket(void)
 		die("socket");
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &buf, sizeof(buf));
+	if (o.recverr) {
+		setsockopt(fd, IPPROTO_IP, IP_RECVERR, &one, sizeof(one));
+		setsockopt(fd, IPPROTO_IPV6, IPV6_RECVERR, &one, sizeof(one));
+	}
 	if (o.gro && setsockopt(fd, IPPROTO_UDP, UDP_GRO, &one, sizeof(one)))
 		die("UDP_GRO");
 	if (o.v4only ? bind(fd, (void *)&a4, sizeof(a4)) : bind(fd, (void *)&a6, sizeof(a6)))
@@ -581,6 +613,15 @@ static void udp_read(int fd, const struct qoff_keys *k)
 	int size = 0, off;
 	ssize_t n;
 
+	if (o.recverr) {
+		/* What an ICMP error quotes must be no plaintext either */
+		n = recv(fd, buf, sizeof(buf), MSG_DONTWAIT | MSG_ERRQUEUE);
+		if (n > 0) {
+			r.quoted++;
+			if (has_marker(buf, n))
+				r.leak++;
+		}
+	}
 	n = recvmsg(fd, &msg, MSG_DONTWAIT);
 	if (n < 0)
 		return;
@@ -596,7 +637,8 @@ static void udp_read(int fd, const struct qoff_keys *k)
 static int do_recv(void)
 {
 	int total = o.count * o.nseg * (o.loops ?: 1), i, n;
-	struct pollfd pfd[MAX_TAPS + 2];
+	struct pollfd pfd[MAX_TAPS + 3];
+	int nfd;
 	struct qoff_keys k = {};
 	bool quit = false;
 
@@ -607,11 +649,15 @@ static int do_recv(void)
 	pfd[1] = (struct pollfd){ 0, POLLIN, 0 };
 	for (i = 0; i < o.ntap; i++)
 		pfd[2 + i] = (struct pollfd){ tap_open(o.tap[i]), POLLIN, 0 };
+	n = 2 + o.ntap;
+	if (o.wire >= 0)
+		pfd[n++] = (struct pollfd){ o.wire, POLLIN, 0 };
+	nfd = n;
 	printf("ready\n");
 	fflush(stdout);
 	/* Until all came, or stdin was closed and nothing came for a while */
 	for (;;) {
-		n = poll(pfd, 2 + o.ntap, quit ? o.timeout_ms : -1);
+		n = poll(pfd, nfd, quit ? o.timeout_ms : -1);
 		if (n <= 0)
 			break;
 		if (pfd[0].revents)
@@ -624,20 +670,34 @@ static int do_recv(void)
 				pfd[1].fd = -1;
 			}
 		}
-		for (i = 0; i < o.ntap; i++)
-			if (pfd[2 + i].revents)
-				tap_read(pfd[2 + i].fd);
+		for (i = 2; i < nfd; i++)
+			if (pfd[i].revents)
+				tap_read(pfd[i].fd);
 		/* Something beyond what was sent may still follow: duplicates */
-		if (quit && !o.ntap && r.good + r.bad >= (unsigned int)total &&
-		    poll(pfd, 2 + o.ntap, 50) <= 0)
+		if (quit && r.good + r.bad >= (unsigned int)total &&
+		    poll(pfd, nfd, 100) <= 0)
 			break;
 	}
 	printf("{\"good\": %u, \"dup\": %u, \"bad\": %u, \"leak\": %u, \"bytes\": %u, "
 	       "\"frames\": %u, \"badcsum\": %u, \"badlen\": %u, \"partial\": %u, "
-	       "\"tapleak\": %u, \"tos\": %u, \"maxframe\": %u, \"expected\": %d}\n",
+	       "\"tapleak\": %u, \"tos\": %u, \"maxframe\": %u, "
+	       "\"quoted\": %u, \"expected\": %d}\n",
 	       r.good, r.dup, r.bad, r.leak, r.bytes, r.frames, r.badcsum, r.badlen,
-	       r.partial, r.tapleak, r.tos, r.maxframe, total);
+	       r.partial, r.tapleak, r.tos, r.maxframe, r.quoted, total);
 	return 0;
+}
+
+/* As ip netns exec, without its mounts */
+static void enter_netns(const char *name)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "/run/netns/%s", name);
+	fd = open(path, O_RDONLY);
+	if (fd < 0 || setns(fd, CLONE_NEWNET))
+		die(path);
+	close(fd);
 }
 
 static void usage(void)
@@ -655,7 +715,8 @@ int main(int argc, char **argv)
 		{ "tap", 1, 0, 't' }, { "timeout", 1, 0, 'T' }, { "gap", 1, 0, 'G' },
 		{ "v4", 0, 0, '4' }, { "sport", 1, 0, 'S' }, { "hold", 0, 0, 'h' },
 		{ "rate", 1, 0, 'r' }, { "zerocopy", 0, 0, 'z' }, { "tos", 1, 0, 'o' },
-		{ "loops", 1, 0, 'l' }, {},
+		{ "loops", 1, 0, 'l' }, { "netns", 1, 0, 'N' },
+		{ "wire", 1, 0, 'w' }, { "txtime", 1, 0, 'X' }, { "recverr", 0, 0, 'e' }, {},
 	};
 	int c;
 
@@ -681,6 +742,10 @@ int main(int argc, char **argv)
 		case 'r': o.rate = strtoul(optarg, NULL, 0); break;
 		case 'o': o.tos = atoi(optarg); break;
 		case 'l': o.loops = atoi(optarg); break;
+		case 'N': enter_netns(optarg); break;
+		case 'w': o.wire = tap_open(optarg); break;
+		case 'X': o.txtime_ms = atoi(optarg); break;
+		case 'e': o.recverr = true; break;
 		case 't':
 			if (o.ntap == MAX_TAPS)
 				usage();

@@ -10,9 +10,10 @@ TOOL = os.environ.get("TX_TOOL") or os.path.join(
     HERE, "..", "..", "build", "selftests", "tx_tool")
 
 
-def sh(cmd, check=True):
-    """Run a shell command; return its output."""
-    done = subprocess.run(cmd, shell=True, text=True, capture_output=True)
+def sh(cmd, check=True, text=None):
+    """Run a shell command, with text as its input; return its output."""
+    done = subprocess.run(cmd, shell=True, text=True, input=text, capture_output=True,
+                          check=False)
     if check and done.returncode:
         raise RuntimeError(f"{cmd}: {done.stderr.strip()}")
     return done.stdout
@@ -25,22 +26,19 @@ class Net:
         self.names = names
 
     def __enter__(self):
-        for ns in self.names:
-            sh(f"ip netns add {ns}; ip -n {ns} link set lo up; "
-               f"ip netns exec {ns} sysctl -qw net.ipv6.conf.default.accept_dad=0 "
-               f"net.ipv6.conf.all.accept_dad=0 net.ipv4.conf.all.rp_filter=0 "
-               f"net.ipv4.conf.default.rp_filter=0")
+        conf = " ".join(f"net.ipv6.conf.{i}.accept_dad=0 net.ipv4.conf.{i}.rp_filter=0"
+                        for i in ("all", "default"))
+        sh("".join(f"ip netns add {ns}; ip -n {ns} link set lo up; "
+                   f"nsenter --net=/run/netns/{ns} sysctl -qw {conf};" for ns in self.names))
         return self
 
     def __exit__(self, *_):
-        for ns in self.names:
-            sh(f"ip netns del {ns}", check=False)
+        sh("".join(f"ip netns del {ns};" for ns in self.names), check=False)
 
     @staticmethod
     def run(ns, *cmds):
         """Shell commands in a namespace."""
-        for cmd in cmds:
-            sh(f"ip netns exec {ns} {cmd}")
+        sh(f"nsenter --net=/run/netns/{ns} sh -c '{' && '.join(cmds)}'")
 
     @staticmethod
     def veth(ns1, dev1, ns2, dev2):
@@ -51,15 +49,19 @@ class Net:
     @staticmethod
     def addr(ns, dev, *addrs):
         """Addresses with prefix lengths."""
-        for a in addrs:
-            sh(f"ip -n {ns} addr add {a} dev {dev}" + (" nodad" if ":" in a else ""))
+        sh("; ".join(f"ip -n {ns} addr add {a} dev {dev}" + " nodad" * (":" in a)
+                     for a in addrs))
 
 
 class Receiver:
     """tx_tool recv; the result is there after stop()."""
 
-    def __init__(self, ns, common="", taps=(), gro=False, idle=300, v4=False):
-        args = f"ip netns exec {ns} {TOOL} recv {common} --timeout {idle}"
+    def __init__(self, ns, common="", taps=(), gro=False, idle=4000, v4=False,
+                 wire=None):
+        args = f"{TOOL} recv"
+        # Before --netns: a tap out here
+        args += f" --wire {wire}" if wire else ""
+        args += f" --netns {ns} {common} --timeout {idle}"
         args += " --gro" if gro else ""
         args += " --v4" if v4 else ""
         for tap in taps:
@@ -80,7 +82,7 @@ class Receiver:
 
 def send(ns, dst, common="", extra=""):
     """One tx_tool send; its result."""
-    return json.loads(sh(f"ip netns exec {ns} {TOOL} send --dst {dst} {common} {extra}"))
+    return json.loads(sh(f"{TOOL} send --netns {ns} --dst {dst} {common} {extra}"))
 
 
 def transfer(src, dst_ns, dst, common="", extra="", **recv):
