@@ -5,6 +5,7 @@
  */
 #include "drop.h"
 #include "qoff.h"
+#include "trace.h"
 
 static const struct {
 	enum qoff_cnt cnt;
@@ -39,5 +40,6 @@ void qoff_drop_count(struct qoff_stats *a, struct qoff_stats *b,
 
 void qoff_drop_skb(struct sk_buff *skb, enum qoff_drop why)
 {
+	trace_qoff_drop(skb, why);
 	kfree_skb_reason(skb, qoff_drop_map[why].reason);
 }

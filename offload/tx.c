@@ -39,6 +39,7 @@
 #include <net/ipv6.h>
 #include <net/udp.h>
 
+#include "trace.h"
 #include "tx.h"
 
 /* An admission race with a key update is tried again this often */
@@ -395,10 +396,13 @@ static void qoff_tx_lost(struct qoff_tx_req *req, enum qoff_drop why,
 /* Admitted: seal here or not, and hand over */
 static void qoff_tx_push(struct qoff_tx_req *req)
 {
+	bool orphan = qoff_tx_may_orphan(req->dst->dev);
 	struct sk_buff *skb = skb_peek(&req->skbs);
+	const struct qoff_pkt *p = req->pkts;
 	struct sock *sk = req->sk;
 	unsigned int n;
 
+	trace_qoff_tx(sk, req->ctx_id, req->pn, req->nseg, req->len, req->qd);
 	qoff_tx_count(req, &req->qs->stats);
 	if (req->qd)
 		qoff_tx_count(req, qoff_dev_stats(req->qd));
@@ -416,6 +420,9 @@ static void qoff_tx_push(struct qoff_tx_req *req)
 
 	while ((skb = __skb_dequeue(&req->skbs))) {
 		n = skb_shinfo(skb)->gso_segs ?: 1;
+		if (orphan && skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST)
+			qoff_tx_checksum_list(req, skb, p);
+		p += n;
 		if (qoff_tx_out(req, skb))
 			qoff_tx_lost(req, QOFF_DROP_TX_LOST, n);
 		else if (req->v6)

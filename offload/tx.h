@@ -133,11 +133,14 @@ int qoff_tx_wait_room(struct qoff_tx_req *req);
 
 /* tx_path.c */
 void qoff_tx_pick_device(struct qoff_tx_req *req);
+bool qoff_tx_may_orphan(struct net_device *dev);
 bool qoff_tx_tapped(const struct qoff_dev *qd, struct net_device *dev);
 
 /* tx_build.c */
 int qoff_tx_copy(struct qoff_tx_req *req);
 int qoff_tx_build(struct qoff_tx_req *req);
+void qoff_tx_checksum_list(const struct qoff_tx_req *req, struct sk_buff *skb,
+			   const struct qoff_pkt *pkts);
 
 /* tx_desc.c */
 extern const struct ubuf_info_ops qoff_super_ops;

@@ -369,3 +369,47 @@ int qoff_tx_build(struct qoff_tx_req *req)
 	}
 	return 0;
 }
+
+static void qoff_checksum(const struct qoff_tx_req *req, struct sk_buff *skb,
+			  const struct qoff_pkt *p)
+{
+	unsigned int ulen = sizeof(struct udphdr) + p->len;
+	struct udphdr *uh = udp_hdr(skb);
+	__be16 len = uh->len;
+	__sum16 check;
+	__wsum csum;
+
+	/* The head of a list says another length until it is cut */
+	uh->len = htons(ulen);
+	uh->check = 0;
+	csum = csum_partial(p->data, p->len, csum_partial(uh, sizeof(*uh), 0));
+	if (req->v6)
+		check = udp_v6_check(ulen, &ipv6_hdr(skb)->saddr,
+				     &ipv6_hdr(skb)->daddr, csum);
+	else
+		check = udp_v4_check(ulen, ip_hdr(skb)->saddr,
+				     ip_hdr(skb)->daddr, csum);
+	uh->check = check ?: CSUM_MANGLED_0;
+	uh->len = len;
+	skb->ip_summed = CHECKSUM_UNNECESSARY;
+}
+
+/**
+ * qoff_tx_checksum_list() - finish the checksums of a frag list here
+ * @req: sealed
+ * @skb: a frag list from qoff_tx_build()
+ * @pkts: its packets
+ *
+ * For a path on which the list may lose its socket before a device sees it: the
+ * stack's segmenter does not finish the checksums of a list that it cuts for a
+ * device without checksum offload.
+ */
+void qoff_tx_checksum_list(const struct qoff_tx_req *req, struct sk_buff *skb,
+			   const struct qoff_pkt *pkts)
+{
+	struct sk_buff *member;
+
+	qoff_checksum(req, skb, pkts++);
+	skb_walk_frags(skb, member)
+		qoff_checksum(req, member, pkts++);
+}

@@ -98,6 +98,23 @@ static bool qoff_dst_ok(const struct qoff_tx_req *req)
 }
 
 /**
+ * qoff_tx_may_orphan() - can an skb lose its socket on the way through @dev?
+ * @dev: device of the route
+ *
+ * A filter may redirect a clone, and netem lets go of the socket. Then the hook
+ * does not run.
+ */
+bool qoff_tx_may_orphan(struct net_device *dev)
+{
+	bool may;
+
+	rcu_read_lock();
+	may = qoff_dev_hooked(dev) || !qoff_qdiscs_known(dev);
+	rcu_read_unlock();
+	return may;
+}
+
+/**
  * qoff_tx_tapped() - would a packet tap see plaintext, and does that matter?
  * @qd: device that would seal
  * @dev: its net device
