@@ -136,12 +136,14 @@ int qoff_tx_desc(struct qoff_dev *qd, struct sk_buff *skb,
  * @qd: the device
  * @skb: IP and UDP header linear (skb->data at the network header or the MAC
  *	header pulled by eth_type_trans()), payload segments back to back in
- *	page fragments only; IP and UDP length fields may be stale
+ *	page fragments only, at most MAX_SKB_FRAGS - 1 of them; IP and UDP
+ *	length fields may be stale. The device has verified every UDP checksum
  * @flow_id: qoff_flow_params.id of the flow that matched
  * @segs: @n records: len, tos, and for opened ones status, hdr_len, pn_len,
  *	key_gen and pn. status is QOFF_RX_OPENED for a segment that the device
  *	opened; QOFF_RX_FAILED if it tried (the bytes are those that came in);
- *	any other value if it did not try
+ *	any other value if it did not try. What is not opened is tried in
+ *	software, so that a device whose packet-number window lags loses nothing
  * @n: records, 1 to QOFF_MAX_SEGS
  *
  * Puts the records between UDP header and payload, corrects lengths and
@@ -150,8 +152,9 @@ int qoff_tx_desc(struct qoff_dev *qd, struct sk_buff *skb,
  * napi_gro_receive() or netif_receive_skb() as any other.
  *
  * Context: softirq.
- * Return: 0, or -EINVAL (sums wrong, too large, not linear headers) or -ENOMEM;
- * then the driver frees the skb.
+ * Return: 0, or -EINVAL (sums wrong, too large, not linear headers, or a generic
+ * XDP program on the device, which would see and might send plaintext) or
+ * -ENOMEM; then the driver frees the skb.
  */
 int qoff_rx_segs(struct qoff_dev *qd, struct sk_buff *skb, u32 flow_id,
 		 const struct qoff_rx_seg *segs, unsigned int n);
