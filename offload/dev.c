@@ -233,6 +233,8 @@ struct qoff_dev *qoff_dev_create(struct net_device *netdev,
 		d->announced = true;
 		qoff_nl_dev_notify(&d->pub, QUIC_OFFLOAD_CMD_DEV_ADD_NTF);
 	}
+	/* It may be up already, with its switches on */
+	qoff_refresh_kick();
 	return &d->pub;
 }
 EXPORT_SYMBOL_GPL(qoff_dev_create);

@@ -9,136 +9,19 @@ device that does QUIC offload its settings are tested too.
 
 import errno
 import os
-import signal
 import socket
 import struct
 import subprocess
 import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "lib"))
-sys.path.insert(0, os.environ.get("YNL", ""))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 
+import ctl  # noqa: E402
 import ksft  # noqa: E402
-from lib import NlError, YnlFamily  # noqa: E402
-
-SPEC = os.path.join(HERE, "../Documentation/netlink/specs/quic-offload.yaml")
-NETIF = os.environ.get("NETIF")
-QOFF_CMSG = 0x51554943
-SOL_UDP = 17
-UDP_CORK, UDP_ENCAP, UDP_NO_CHECK6_TX, UDP_GRO = 1, 100, 101, 104
-IPV6_ADDRFORM = 1
-PN_MAX = (1 << 62) - 1
-KEY_LENS = {"aes-128-gcm": 16, "aes-256-gcm": 32, "chacha20-poly1305": 32,
-            "aes-128-ccm": 16}
-
-
-class Nl:
-    """The family, as this process sees it."""
-
-    def __init__(self):
-        self.family = YnlFamily(SPEC, schema="")
-
-    def __call__(self, name, **attrs):
-        return self.family.do(name, {k.replace("_", "-"): v
-                                     for k, v in attrs.items()})
-
-    def dump(self, name):
-        """Every answer to a dump."""
-        return self.family.dump(name, {})
-
-
-NL = None
-_serial = 0
-
-
-def secret(size):
-    """Bytes that no other key has."""
-    global _serial
-    _serial += 1
-    return struct.pack("<IQ", 0x51, _serial).ljust(size, b"k")[:size]
-
-
-def udp(family=socket.AF_INET, bind=True, port=0):
-    """A UDP socket on the loopback address."""
-    s = socket.socket(family, socket.SOCK_DGRAM)
-    if bind:
-        s.bind(("127.0.0.1" if family == socket.AF_INET else "::1", port))
-    return s
-
-
-def attached(dcid_len=8, **kw):
-    """An attached socket."""
-    s = udp(**kw)
-    NL("sock-attach", fd=s.fileno(), dcid_len=dcid_len)
-    return s
-
-
-def ctx_attrs(s, cipher="aes-128-gcm", **kw):
-    """What ctx-add needs; a value of None leaves the attribute out."""
-    size = KEY_LENS.get(cipher, 16)
-    a = {"fd": s.fileno(), "cipher": cipher, "dcid_len": 8, "phase": 0,
-         "key": secret(size), "iv": secret(12), "hp_key": secret(size)}
-    a.update(kw)
-    return {k: v for k, v in a.items() if v is not None}
-
-
-def flow_attrs(s, **kw):
-    """What flow-add needs, without keys."""
-    a = {"fd": s.fileno(), "local_addr": socket.inet_aton("127.0.0.1"),
-         "remote_addr": socket.inet_aton("127.0.0.1"), "remote_port": 4433,
-         "dcid": secret(8)}
-    a.update(kw)
-    return {k: v for k, v in a.items() if v is not None}
-
-
-def keys(cipher="aes-128-gcm", **kw):
-    """What a flow's first key needs."""
-    size = KEY_LENS.get(cipher, 16)
-    a = {"cipher": cipher, "phase": 0, "key": secret(size), "iv": secret(12),
-         "hp_key": secret(size), "key_gen": 1}
-    a.update(kw)
-    return {k: v for k, v in a.items() if v is not None}
-
-
-_tests = []
-
-
-def case(fn):
-    """A function with results; its docstring is a heading."""
-    _tests.append(fn)
-    return fn
-
-
-def refused(name, code, text, op, nl=None, **attrs):
-    """The request fails with this errno, and extack has this text or names the
-    attribute (text "-attr" is the missing one, ".attr" the bad one)."""
-    try:
-        got = (nl or NL)(op, **attrs)
-    except NlError as e:
-        ext = e.nl_msg.extack or {}
-        msg = ext.get("msg", "")
-        if text.startswith("-"):
-            has = "miss-type" in ext or "miss-nest" in ext
-        elif text.startswith("."):
-            has = "bad-attr" in ext or "bad-attr-offs" in ext or msg
-        else:
-            has = text in msg
-        ksft.check(name, e.error == code and has,
-                   f"{errno.errorcode.get(e.error, e.error)} {ext}, wanted "
-                   f"{errno.errorcode[code]} '{text}'")
-    else:
-        ksft.fail(name, f"accepted: {got}")
-
-
-def oserror(name, code, fn, *args):
-    """The call fails with this errno."""
-    try:
-        fn(*args)
-    except OSError as e:
-        ksft.check(name, e.errno == code, f"{e}, wanted {errno.errorcode[code]}")
-    else:
-        ksft.fail(name, "no error")
+from ctl import (IPV6_ADDRFORM, KEY_LENS, NETIF, NL, PN_MAX, SOL_UDP,  # noqa: E402
+                 UDP_CORK, UDP_ENCAP, UDP_GRO, UDP_NO_CHECK6_TX, NlError, attached,
+                 case, ctx_attrs, disconnect, dump, flow_attrs, keys, oserror,
+                 refused, secret, udp, until)
 
 
 @case
@@ -497,21 +380,19 @@ def lifetime():
     k = secret(16)
     NL("ctx-add", **ctx_attrs(a, key=k))
     a.close()
-    # The same port and the same key are free again, though not at once: what
-    # the socket had is freed after a grace period.
+    # The key is free again, though not at once: it is freed after a grace period
     b = attached(port=port)
     NL("flow-add", **dict(f, fd=b.fileno()))
     ksft.ok("life: a closed socket's flows are gone")
-    deadline = Deadline(10)
-    while True:
+
+    def again():
         try:
-            NL("ctx-add", **ctx_attrs(b, key=k))
-            ksft.ok("life: a closed socket's key is free again")
-            break
+            return NL("ctx-add", **ctx_attrs(b, key=k))
         except NlError as e:
-            if e.error != errno.EEXIST or deadline.over():
-                ksft.fail("life: a closed socket's key is free again", str(e))
-                break
+            assert e.error == errno.EEXIST
+            return None
+
+    ksft.check("life: a closed socket's key is free again", until(again))
     c = udp()
     NL("sock-attach", fd=c.fileno(), join_fd=b.fileno())
     ctx = NL("ctx-add", **ctx_attrs(b))
@@ -541,28 +422,6 @@ def lifetime():
                    NL("flow-get", fd=e.fileno(), id=fid))
 
 
-def disconnect(s):
-    """connect() with AF_UNSPEC."""
-    import ctypes
-    libc = ctypes.CDLL(None, use_errno=True)
-    addr = struct.pack("H14x", socket.AF_UNSPEC)
-    if libc.connect(s.fileno(), addr, len(addr)):
-        raise OSError(ctypes.get_errno(), "connect AF_UNSPEC")
-
-
-class Deadline:
-    """A bound for waiting."""
-
-    def __init__(self, seconds):
-        import time
-        self.now = time.monotonic
-        self.end = self.now() + seconds
-
-    def over(self):
-        """Has it passed?"""
-        return self.now() > self.end
-
-
 @case
 def module():
     """rmmod is refused while a socket is attached"""
@@ -579,7 +438,7 @@ def namespaces():
     here = os.open("/proc/self/ns/net", os.O_RDONLY)
     os.unshare(os.CLONE_NEWNET)
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-    other = Nl()
+    other = ctl.Nl()
     s = udp()
     os.setns(here, os.CLONE_NEWNET)
     refused("netns: socket of another", errno.EINVAL, "another network namespace",
@@ -675,9 +534,9 @@ def devices():
     d = NL("dev-get", ifindex=ifindex)
     ksft.check("dev: get by id and by ifindex",
                NL("dev-get", id=d["id"]) == d and d["ifname"] == NETIF)
-    ksft.check("dev: dump", d in NL.dump("dev-get"))
+    ksft.check("dev: dump", d in dump("dev-get"))
     ksft.check("dev: stats", "stats" in NL("dev-stats-get", id=d["id"]) and
-               any(x["id"] == d["id"] for x in NL.dump("dev-stats-get")))
+               any(x["id"] == d["id"] for x in dump("dev-stats-get")))
     r("set: unknown feature", errno.EINVAL, ".features", "dev-set", id=d["id"],
       features=16)
     r("set: tap-policy 2", errno.ERANGE, ".tap-policy", "dev-set", id=d["id"],
@@ -754,25 +613,5 @@ def netlink_switches(dev_id):
     put(set())
 
 
-def main():
-    global NL
-    if os.geteuid():
-        raise ksft.SkipAll("needs root")
-    try:
-        NL = Nl()
-    except Exception as e:  # pylint: disable=broad-except
-        raise ksft.SkipAll(f"family quic-offload: {e}") from e
-    wanted = sys.argv[1:]
-    print("TAP version 13", flush=True)
-    for fn in _tests:
-        if wanted and fn.__name__ not in wanted:
-            continue
-        ksft.diag(fn.__doc__)
-        signal.alarm(120)
-        fn()
-        signal.alarm(0)
-    print(f"1..{ksft._done}", flush=True)
-
-
 if __name__ == "__main__":
-    ksft.run(main)
+    ksft.run(ctl.main)

@@ -68,6 +68,11 @@ def check(name, condition, why=""):
     return bool(condition)
 
 
+def done():
+    """How many results there are."""
+    return _done
+
+
 def finish():
     """Print the totals and leave with kselftest's exit code."""
     passed = _done - _failed - _skipped
