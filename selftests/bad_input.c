@@ -400,8 +400,8 @@ static void run_send(struct world *w, const struct send_case *c)
 	c->spoil(w, &s, pn);
 	err = do_send(w->a, &s);
 	if (err != c->err) {
-		ksft_result(false, "send, %s: %s: %s (wanted %s)", backend_name(w->backend), c->name,
-			    strerror(-err), strerror(-c->err));
+		ksft_result(false, "send, %s: %s: %s (wanted %s)", backend_name(w->backend),
+			    c->name, strerror(-err), strerror(-c->err));
 		return;
 	}
 	if (!c->err) {

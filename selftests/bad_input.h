@@ -85,8 +85,8 @@ static inline int usage(FILE *f, const char *name)
 {
 	fprintf(f,
 		"usage: %s [--backend kernel|user] [--addr ADDR]... [--mtu]\n"
-		"Against one backend, or against both if the kernel has the module; over the device\n"
-		"that ADDR is on (127.0.0.1). --mtu: it has an MTU of 1500, test that too.\n", name);
+		"Against one backend, or against both if the kernel has the module; over the\n"
+		"device that ADDR is on (127.0.0.1). --mtu: its MTU is 1500, test that too.\n", name);
 	return f == stderr ? 2 : 0;
 }
 

@@ -9,8 +9,8 @@
 static void expect(struct world *w, const char *name, int got, int want)
 {
 	if (got != want)
-		ksft_result(false, "request, %s: %s: %s (wanted %s)", backend_name(w->backend), name,
-			    strerror(-got), strerror(-want));
+		ksft_result(false, "request, %s: %s: %s (wanted %s)", backend_name(w->backend),
+			    name, strerror(-got), strerror(-want));
 	else
 		ksft_result(*qoff_error(), "request, %s: %s: %s: \"%s\"", backend_name(w->backend),
 			    name, strerror(-want), qoff_error());
@@ -125,7 +125,8 @@ static void ctx_cases(struct world *w)
 	next = rnd_keys(&w->seed, k.cipher);
 	MUST(!qoff_ctx_update(w->a, id, 1, &next));
 	next = rnd_keys(&w->seed, k.cipher);
-	expect(w, "ctx-update: newest key not used yet", qoff_ctx_update(w->a, id, 0, &next), -EBUSY);
+	expect(w, "ctx-update: newest key not used yet", qoff_ctx_update(w->a, id, 0, &next),
+	       -EBUSY);
 	MUST(!qoff_ctx_del(w->a, id));
 }
 
@@ -134,7 +135,8 @@ static void flow_cases(struct world *w)
 	struct qoff_keys k = rnd_keys(&w->seed, QUIC_OFFLOAD_CIPHER_AES_128_GCM), bad = k;
 	uint8_t id[21] = { 9 };
 	struct qoff_flow_param p = { .local = (void *)&w->sb, .remote = (void *)&w->sa, .dcid = id,
-				     .dcid_len = DCID_LEN, .keys = &bad, .largest_pn = QOFF_PN_NONE };
+				     .dcid_len = DCID_LEN, .keys = &bad,
+				     .largest_pn = QOFF_PN_NONE };
 	struct sockaddr_storage ss;
 	struct qoff_flow_info info;
 	struct qoff_sock *unbound;
@@ -208,7 +210,8 @@ static void flow_cases(struct world *w)
 	       -EBUSY);
 	bad = k;
 	bad.cipher = QUIC_OFFLOAD_CIPHER_AES_128_CCM;
-	expect(w, "flow-update: another cipher", qoff_flow_update(w->b, f, &bad, 1, 1, QOFF_PN_NONE),
+	expect(w, "flow-update: another cipher",
+	       qoff_flow_update(w->b, f, &bad, 1, 1, QOFF_PN_NONE),
 	       -EINVAL);
 	expect(w, "flow-update: largest-pn 2^62",
 	       qoff_flow_update(w->b, f, &k, 1, 1, QOFF_PN_MAX + 1), -ERANGE);

@@ -487,7 +487,8 @@ static int parse(int argc, char **argv)
 		{ "a", 1, NULL, 'a' }, { "b", 1, NULL, 'b' }, { "ns-a", 1, NULL, 'A' },
 		{ "ns-b", 1, NULL, 'B' }, { "packets", 1, NULL, 'n' }, { "seed", 1, NULL, 's' },
 		{ "expect-merge", 0, NULL, 'm' },
-		{ "kernel-only", 0, NULL, 'k' }, { "cipher", 1, NULL, 'c' }, { "help", 0, NULL, 'h' }, { NULL, 0, NULL, 0 },
+		{ "kernel-only", 0, NULL, 'k' }, { "cipher", 1, NULL, 'c' },
+		{ "help", 0, NULL, 'h' }, { NULL, 0, NULL, 0 },
 	};
 	int c;
 

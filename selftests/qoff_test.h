@@ -99,7 +99,8 @@ static inline struct qoff_keys rnd_keys(uint64_t *state, uint32_t cipher)
 
 /* A short-header packet of @len bytes, plain, with room for the tag. */
 static inline void make_packet(uint64_t *state, uint8_t *p, size_t len, const uint8_t *dcid,
-			       size_t dcid_len, uint64_t pn, unsigned int pn_len, unsigned int phase)
+			       size_t dcid_len, uint64_t pn, unsigned int pn_len,
+			       unsigned int phase)
 {
 	rnd_fill(state, p, len);
 	p[0] = 0x40 | (p[0] & 0x20) | phase << 2 | (pn_len - 1);

@@ -190,8 +190,7 @@ static int parse_settings(int argc, char **argv, uint32_t *on, uint32_t *off, in
 			continue;
 		}
 		if (!f)
-			return usage_error("unknown setting %s: quic-gso, quic-gro, quic-tx-crypto, quic-rx-crypto or tap-policy",
-					   argv[0]);
+			return usage_error("unknown setting %s", argv[0]);
 		if ((*on | *off) & f)
 			return usage_error("%s is given twice", argv[0]);
 		if (!strcmp(argv[1], "on"))

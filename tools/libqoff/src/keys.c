@@ -104,9 +104,11 @@ static int hkdf(const char *digest, int mode, const uint8_t *salt, size_t salt_l
 	*p++ = OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, (char *)digest, 0);
 	*p++ = OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, (void *)key, key_len);
 	if (salt)
-		*p++ = OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SALT, (void *)salt, salt_len);
+		*p++ = OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SALT, (void *)salt,
+							 salt_len);
 	if (info)
-		*p++ = OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, (void *)info, info_len);
+		*p++ = OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, (void *)info,
+							 info_len);
 	*p = OSSL_PARAM_construct_end();
 
 	if (EVP_KDF_derive(ctx, out, out_len, params) <= 0)

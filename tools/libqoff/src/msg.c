@@ -178,6 +178,8 @@ int qoff_rx_parse(const struct msghdr *msg, size_t len, struct qoff_batch *b)
 	return err ? err : b->rx.nseg;
 }
 
+#define RECORD_MAX (sizeof(struct qoff_rx) + QOFF_MAX_SEGS * sizeof(struct qoff_rx_seg))
+
 /* Copies all but our control message into the caller's buffer. */
 static void other_control(struct msghdr *msg, struct qoff_batch *b)
 {
@@ -202,8 +204,7 @@ static void other_control(struct msghdr *msg, struct qoff_batch *b)
 
 int qoff_recv(struct qoff_sock *s, struct qoff_batch *b, int flags)
 {
-	char buf[CMSG_SPACE(sizeof(struct qoff_rx) + QOFF_MAX_SEGS * sizeof(struct qoff_rx_seg)) + 512]
-		__attribute__((aligned(sizeof(struct cmsghdr))));
+	char buf[CMSG_SPACE(RECORD_MAX) + 512] __attribute__((aligned(sizeof(struct cmsghdr))));
 	struct iovec iov = { .iov_base = b->data, .iov_len = b->size };
 	struct msghdr msg = {
 		.msg_name = &b->addr,

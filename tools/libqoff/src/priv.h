@@ -68,7 +68,8 @@ void qoff_nl_stats(const struct nlattr *nest, struct qoff_stats *st);
 /* main.c: what both backends do */
 
 struct qoff_ops {
-	int (*attach)(struct qoff_sock *s, struct qoff_sock *join, int join_fd, unsigned int dcid_len);
+	int (*attach)(struct qoff_sock *s, struct qoff_sock *join, int join_fd,
+		      unsigned int dcid_len);
 	void (*detach)(struct qoff_sock *s);
 	int (*sock_get)(struct qoff_sock *s, struct qoff_sock_info *info);
 	int (*ctx_add)(struct qoff_sock *s, const struct qoff_ctx_param *p, struct qoff_ctx_id *id);

@@ -24,7 +24,7 @@ static struct user_group *get_group(struct qoff *q, struct qoff_sock *join, unsi
 	if (join) {
 		g = join->user->group;
 		if (g->dcid_len != dcid_len) {
-			qoff_fail(EINVAL, "connection IDs of that group have %u bytes", g->dcid_len);
+			qoff_fail(EINVAL, "dcid-len is not %u, the group's", g->dcid_len);
 			errno = EINVAL;
 			return NULL;
 		}

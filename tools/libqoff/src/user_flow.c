@@ -199,7 +199,8 @@ static int insert(struct user_group *g, struct user_flow *f, uint32_t keys_of)
 		other = slot_of(g, keys_of);
 		k = other ? (*other)->keys : NULL;
 		if (!k)
-			return qoff_fail(other ? EINVAL : ENOENT, "flow %u has no keys to share", keys_of);
+			return qoff_fail(other ? EINVAL : ENOENT, "flow %u has no keys to share",
+					 keys_of);
 		atomic_fetch_add(&k->ref, 1);
 		f->keys = k;
 	}

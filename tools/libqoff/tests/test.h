@@ -60,7 +60,8 @@ static inline struct qoff_keys random_keys(uint64_t *state, uint32_t cipher)
 	uint8_t secret[QOFF_MAX_SECRET];
 
 	fill_random(state, secret, sizeof(secret));
-	assert_int_equal(qoff_derive_keys(QOFF_QUIC_V1, cipher, secret, qoff_secret_len(cipher), &k), 0);
+	assert_int_equal(qoff_derive_keys(QOFF_QUIC_V1, cipher, secret, qoff_secret_len(cipher),
+					  &k), 0);
 	return k;
 }
 

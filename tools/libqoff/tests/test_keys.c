@@ -61,7 +61,8 @@ static void initial_v2(void **state)
 static void chacha_secret(uint32_t version, const char *key, const char *iv, const char *hp,
 			  const char *ku, const char *packet)
 {
-	static const char secret[] = "9ac312a7f877468ebe69422748ad00a15443f18203a07d6060f688f30f21632b";
+	static const char secret[] =
+		"9ac312a7f877468ebe69422748ad00a15443f18203a07d6060f688f30f21632b";
 	uint32_t cipher = QUIC_OFFLOAD_CIPHER_CHACHA20_POLY1305;
 	uint8_t s[32], next[32], pkt[21] = { 0x42, 0x00, 0xbf, 0xf4, 0x01 };
 	unsigned int pn_len;

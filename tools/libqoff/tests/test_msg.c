@@ -82,7 +82,8 @@ static void layout(void **state)
 			seen |= 1;
 		if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS && *CMSG_DATA(c) == 3)
 			seen |= 2;
-		if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS && *CMSG_DATA(c) == 3)
+		if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS &&
+		    *CMSG_DATA(c) == 3)
 			seen |= 4;
 		if (c->cmsg_level != SOCK_SOL_UDP)
 			continue;

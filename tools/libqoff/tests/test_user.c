@@ -33,7 +33,8 @@ struct pair {
 static int bound(int family, struct sockaddr_storage *ss, socklen_t *len)
 {
 	struct sockaddr_in6 s6 = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
-	struct sockaddr_in s4 = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in s4 = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int fd = socket(family, SOCK_DGRAM, 0);
 
 	assert_true(fd >= 0);
