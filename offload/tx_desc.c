@@ -20,6 +20,7 @@
  * until the device has the packet, so that whatever the stack does after the
  * hook ends in a drop.
  */
+#include <kunit/visibility.h>
 #include <linux/export.h>
 #include <net/ip.h>
 
@@ -34,6 +35,7 @@ static void qoff_super_complete(struct sk_buff *skb, struct ubuf_info *ubuf,
 const struct ubuf_info_ops qoff_super_ops = {
 	.complete = qoff_super_complete,
 };
+EXPORT_SYMBOL_IF_KUNIT(qoff_super_ops);
 
 /**
  * qoff_super_alloc() - the table of segments @from to @from + @n
@@ -108,6 +110,7 @@ void qoff_super_guard(struct sk_buff *skb, struct qoff_super *t)
 		skb->ip_summed = CHECKSUM_NONE;
 	}
 }
+EXPORT_SYMBOL_IF_KUNIT(qoff_super_guard);
 
 /* Where the UDP header is, by the network header: the transport header was
  * moved by the stack to where csum_start points.
