@@ -75,13 +75,16 @@ static int parse_where(const char *cmd, int argc, char **argv, uint64_t *pid, ui
 static int open_sock(uint64_t pid, uint64_t fd, struct qoff_sock **s)
 {
 	int copy, err;
+	char name[64];
 
 	copy = copy_fd(pid, fd);
 	if (copy < 0)
 		return copy_failed(pid, fd, copy);
 	err = qoff_adopt(ctl(), copy, s);
 	close(copy);
-	return err ? failed("sock", err) : EXIT_OK;
+	snprintf(name, sizeof(name), "pid %llu fd %llu", (unsigned long long)pid,
+		 (unsigned long long)fd);
+	return err ? failed(name, err) : EXIT_OK;
 }
 
 static void address(const char *key, const struct sockaddr_storage *ss, bool port)
