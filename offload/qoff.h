@@ -284,7 +284,7 @@ struct qoff_ctx {
 	u8 dcid_len;
 	u8 flags;
 	struct qoff_hp *hp;
-	spinlock_t lock;
+	spinlock_t lock; /* see above */
 	u64 next_pn;
 	u32 cur;
 	bool dead;
@@ -336,7 +336,7 @@ struct qoff_rxkeys {
 	refcount_t ref;
 	u8 cipher;
 	struct qoff_hp *hp;
-	spinlock_t lock;
+	spinlock_t lock; /* see above */
 	u64 next_pn;
 	struct qoff_key __rcu *slot[2];
 	atomic64_t failed;
