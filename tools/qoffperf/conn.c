@@ -50,7 +50,8 @@ static int start_stream(struct conn *c, const struct conn_config *cfg)
 
 	recovery_init(&c->rec, &rec);
 	ranges_init(&c->rx_pns, RX_PN_RANGES, true);
-	c->wide_off = cfg->size > 1 << 30;
+	/* The end itself is an offset too: that of a FIN without data. */
+	c->wide_off = cfg->size >= 1 << 30;
 	if (!c->sender)
 		return stream_rx_init(&c->rx, cfg->size, cfg->p->window,
 				      cfg->p->hash, cfg->fd, cfg->base);

@@ -10,6 +10,9 @@
 #define HP_SAMPLE_END	4	/* RFC 9001 section 5.4.2: from the pn's start */
 #define FIXED_BIT	0x40
 
+/* Well below what any cipher may seal with one key, RFC 9001 section 6.6. */
+#define KEY_PACKETS_MAX	(1U << 21)
+
 static u32 next_len(struct conn *c)
 {
 	if (!c->next_len) {
@@ -173,9 +176,10 @@ static int conn_tx_update(struct conn *c)
 static bool maybe_update(struct conn *c)
 {
 	bool follow = c->rx_keys.gen > c->tx_keys.gen;
-	bool initiate = c->sender && c->p->key_update_every &&
-			c->phase_acked &&
-			c->phase_sent >= c->p->key_update_every;
+	u64 every = c->p->key_update_every ? c->p->key_update_every :
+					     KEY_PACKETS_MAX;
+	bool initiate = c->sender && c->phase_acked &&
+			c->phase_sent >= min_t(u64, every, KEY_PACKETS_MAX);
 	int err;
 
 	if (!follow && !initiate)

@@ -76,7 +76,7 @@ const struct param param_table[] = {
 	NUMBER(dcid_len, "dcid-len", 0, QOFF_MAX_DCID,
 	       "bytes of the connection IDs"),
 	NUMBER(key_update_every, "key-update-every", 0, UINT64_MAX,
-	       "sender updates its key after so many packets, 0: never"),
+	       "sender updates its key after so many packets, 0: as few as it must"),
 	NUMBER(batch, "batch", 0, QOFF_MAX_SEGS,
 	       "datagrams of one send at most, 0: what the mode can"),
 	NUMBER(window, "window", 65536, 1ULL << 28,

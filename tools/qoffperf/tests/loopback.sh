@@ -79,6 +79,8 @@ run "no connection ID, four connections" . -c 127.0.0.1 -n 8M -R -P 4 \
 	--dcid-len 0 --mode mmsg --rx mmsg
 run "20 bytes of it, NewReno off, ECN" '"cc": "fixed"' -c 127.0.0.1 -n 8M \
 	--dcid-len 20 --cc fixed --ecn --mode segment --rx gro
+run "jumbo datagrams, 32 connections" '"parallel": 32,' -c 127.0.0.1 -n 16M -R \
+	--mtu 9000 -P 32 --window 256K --mix mixed --offload user
 run "one byte" '"bytes": 1,' -c 127.0.0.1 -n 1 --mode single --rx single
 
 head -c 5000003 /dev/urandom >"$DIR/in"
