@@ -34,6 +34,7 @@ static struct {
 	uint32_t cipher;
 	bool merge;
 	bool kernel_only;
+	bool quick;
 	uint64_t seed;
 } opt = { .packets = 2000, .loads = 1, .seed = 1 };
 
@@ -311,6 +312,9 @@ static void grid(struct run *r)
 		end_open(&from, &opt.a, r->tx, 0);
 		end_open(&to, &opt.b, r->rx, dcid_len);
 		for (unsigned int k = 0; k < 8 && !bad; k++) {
+			/* Each length of one meets each phase, and over the run the other. */
+			if (opt.quick && k / 2 != dcid % 4)
+				continue;
 			bad = one(r, &from, &to, dcid_len, 1 + k / 2, k & 1);
 			if (bad)
 				printf("# dcid_len %zu pn_len %u phase %u: %s\n", dcid_len,
@@ -474,10 +478,11 @@ static int usage(FILE *f)
 	fprintf(f,
 		"usage: qoff_diff [--a ADDR] [--b ADDR] [--ns-a NS] [--ns-b NS]\n"
 		"                 [--packets N] [--seed S] [--cipher NAME] [--kernel-only]\n"
-		"                 [--expect-merge]\n"
+		"                 [--expect-merge] [--quick]\n"
 		"Sends from address a (namespace NS) to b; default: 127.0.0.1 to itself. At least N\n"
 		"packets for each cipher and direction. --kernel-only: no directions without the\n"
-		"kernel, and it is an error if it has no module. --expect-merge: the path has GRO.\n");
+		"kernel, and it is an error if it has no module. --expect-merge: the path has GRO.\n"
+		"--quick: a quarter of the grid, one packet number length for each DCID length.\n");
 	return f == stderr ? 2 : 0;
 }
 
@@ -488,6 +493,7 @@ static int parse(int argc, char **argv)
 		{ "ns-b", 1, NULL, 'B' }, { "packets", 1, NULL, 'n' }, { "seed", 1, NULL, 's' },
 		{ "expect-merge", 0, NULL, 'm' },
 		{ "kernel-only", 0, NULL, 'k' }, { "cipher", 1, NULL, 'c' },
+		{ "quick", 0, NULL, 'q' },
 		{ "help", 0, NULL, 'h' }, { NULL, 0, NULL, 0 },
 	};
 	int c;
@@ -519,6 +525,9 @@ static int parse(int argc, char **argv)
 			break;
 		case 'k':
 			opt.kernel_only = true;
+			break;
+		case 'q':
+			opt.quick = true;
 			break;
 		case 'c':
 			opt.cipher = qoff_cipher_by_name(optarg);

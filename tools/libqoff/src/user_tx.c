@@ -220,8 +220,8 @@ static unsigned int ask_mtu(const struct super *sp, const struct sockaddr_storag
 	return mtu > 48 ? mtu - (v4 ? 28 : 48) : 0;
 }
 
-/* The longest packet that path takes; UINT_MAX when nobody knows. What 1280 bytes of
- * IPv6 hold passes every path, so the common short packets ask nothing.
+/* The longest packet that the path takes; UINT_MAX when nobody knows. Asked once a
+ * destination, and again before a refusal and after the kernel's.
  */
 static unsigned int path_limit(const struct super *sp, const struct sockaddr_storage *dst)
 {
@@ -261,7 +261,7 @@ static int check_path(const struct super *sp)
 	if (qoff_addr_multicast(&a))
 		return bad(EOPNOTSUPP, "super-packets are not sent to multicast and broadcast");
 	qoff_addr_to(&a, &dst);
-	if (sp->max > 1232 && sp->max > path_limit(sp, &dst)) {
+	if (sp->max > path_limit(sp, &dst)) {
 		forget_mtu(sp->s);
 		if (sp->max > path_limit(sp, &dst))
 			return bad(EMSGSIZE, "a packet is longer than the path MTU");
