@@ -117,13 +117,12 @@ static void bar_bf_write(struct nm_fn *fn, u32 page, u32 at, const u8 *b, u32 le
 {
 	u32 buf_off = at & 0xff;
 
-	if (len == 8 && !buf_off) {
+	if (len == 8 && !buf_off)
 		nm_db_push(fn, NM_DB_SQ, page, nm_rd32(b + 4) >> 8);
-	} else if (len == 4 && buf_off == 4) {
+	else if (len == 4 && buf_off == 4)
 		nm_db_push(fn, NM_DB_SQ, page, nm_rd32(b) >> 8);
-	} else if (len != 4 || buf_off) {
+	else if (len != 4 || buf_off)
 		nm_count(fn, NM_CNT_db_bad);
-	}
 }
 
 static int bar_uar_write(struct nm_fn *fn, u64 off, const u8 *b, u32 len)

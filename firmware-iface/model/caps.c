@@ -102,6 +102,9 @@ static const struct cap_row cap_general[] = {
 	GEN(uctx_cap, 1),	/* raw packet transmit */
 	GEN(force_teardown, 1),
 	GEN(out_of_seq_cnt, 1),
+	GEN(striding_rq, 1),
+	GEN(ext_stride_num_range, 1),
+	GEN(umr_ptr_rlky, 1),
 };
 
 static const struct cap_row cap_eth[] = {
@@ -113,6 +116,7 @@ static const struct cap_row cap_eth[] = {
 	ETH(self_lb_en_modifiable, 1),
 	ETH_MIN(wqe_inline_mode, 2),	/* not required */
 	ETH(cqe_checksum_full, 1),
+	ETH(reg_umr_sq, 1),
 };
 
 static const struct cap_row cap_ft[] = {

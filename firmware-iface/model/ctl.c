@@ -21,7 +21,7 @@ struct ctl {
 };
 
 static void say(struct ctl *c, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+	__printf(2, 3);
 
 static void say(struct ctl *c, const char *fmt, ...)
 {
@@ -224,14 +224,14 @@ static void ctl_freeze(struct ctl *c)
 /* Ask the driver for pages, or with a negative number give some back. */
 static void ctl_pages(struct ctl *c)
 {
-	int n = nm_json_num(c->req, "count", 1);
+	double n = nm_json_num(c->req, "count", 1);
 	u8 data[28] = { };
 
-	if (!c->fn->eq_pages || n > 1024 || n < -1024) {
+	if (!c->fn->eq_pages || !(n <= 1024 && n >= -1024)) {
 		say_error(c, "no queue for page requests, or too many pages");
 		return;
 	}
-	nm_wr32(data + 4, n);
+	nm_wr32(data + 4, (int)n);
 	nm_eq_post(c->fn, c->fn->eq_pages, NM_EV_PAGE_REQUEST, 0, data,
 		   sizeof(data));
 	say(c, "{\"ok\":true}");

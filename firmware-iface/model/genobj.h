@@ -26,7 +26,7 @@ struct nm_gen_ops {
 struct nm_gen {
 	struct nm_obj obj;
 	const struct nm_gen_ops *ops;
-	u8 data[] __attribute__((aligned(8)));
+	u8 data[] __aligned(8);
 };
 
 #endif /* NM_GENOBJ_H */

@@ -68,6 +68,7 @@ struct nm_cmd_entry {
 	u8 rsvd1;
 	u8 status_own;
 };
+
 _Static_assert(sizeof(struct nm_cmd_entry) == 64, "command entry");
 _Static_assert(offsetof(struct nm_cmd_entry, out_ptr) == 0x30, "command entry");
 
@@ -99,6 +100,7 @@ struct nm_mbox {
 	u8 ctrl_sig;
 	u8 sig;
 };
+
 _Static_assert(sizeof(struct nm_mbox) == 576, "mailbox");
 
 /* Command status, byte 0 of every output */
@@ -131,6 +133,7 @@ struct nm_eqe {
 	u8 signature;
 	u8 owner;
 };
+
 _Static_assert(sizeof(struct nm_eqe) == 64, "event queue entry");
 
 enum nm_event {
@@ -178,6 +181,7 @@ struct nm_cqe {
 	u8 signature;
 	u8 op_own;
 };
+
 _Static_assert(sizeof(struct nm_cqe) == 64, "completion");
 _Static_assert(offsetof(struct nm_cqe, rss_hash) == 12, "completion");
 _Static_assert(offsetof(struct nm_cqe, byte_cnt) == 44, "completion");
@@ -193,6 +197,7 @@ struct nm_err_cqe {
 	u8 signature;
 	u8 op_own;
 };
+
 _Static_assert(sizeof(struct nm_err_cqe) == 64, "error completion");
 
 enum nm_cqe_opcode {
@@ -247,6 +252,7 @@ struct nm_wqe_ctrl {
 	u8 fm_ce_se;
 	be32 imm;
 };
+
 _Static_assert(sizeof(struct nm_wqe_ctrl) == NM_WQE_DS, "control segment");
 
 struct nm_wqe_eth {
@@ -258,6 +264,7 @@ struct nm_wqe_eth {
 	be16 inline_sz;		/* or the VLAN type with NM_ETH_INSERT_VLAN */
 	u8 inline_start[2];	/* or the VLAN TCI */
 };
+
 _Static_assert(sizeof(struct nm_wqe_eth) == NM_WQE_DS, "ethernet segment");
 
 enum nm_eth_bits {
@@ -274,6 +281,7 @@ struct nm_wqe_data {
 	be32 lkey;
 	be64 addr;
 };
+
 _Static_assert(sizeof(struct nm_wqe_data) == NM_WQE_DS, "data segment");
 
 #define NM_SEG_INLINE		0x80000000u	/* send */
@@ -289,6 +297,7 @@ struct nm_wqe_umr_ctrl {
 	be32 xlt_offset_47_16;
 	u8 rsvd1[28];
 };
+
 _Static_assert(sizeof(struct nm_wqe_umr_ctrl) == 48, "UMR control segment");
 
 #endif /* NM_HW_H */

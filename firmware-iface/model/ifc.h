@@ -30,6 +30,8 @@ typedef uint64_t __attribute__((may_alias)) be64;
 #define BIT_ULL(n)		(1ull << (n))
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
+#define __printf(a, b)		__attribute__((format(printf, a, b)))
+#define __aligned(n)		__attribute__((aligned(n)))
 #define container_of(p, type, member) \
 	((type *)((char *)(p) - offsetof(type, member)))
 

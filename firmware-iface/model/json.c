@@ -77,9 +77,10 @@ static char *read_string(struct reader *r)
 			q++;
 	if (q >= r->end)
 		return NULL;
-	s = d = malloc(q - r->p + 1);
+	s = malloc(q - r->p + 1);
 	if (!s)
 		return NULL;
+	d = s;
 	while (*r->p != '"') {
 		int c = (unsigned char)*r->p++;
 

@@ -169,7 +169,7 @@ int nm_pci_write(struct nm_fn *fn, u64 off, const void *buf, u32 len)
 
 		fn->cfg[off + i] = (fn->cfg[off + i] & ~mask) | (b[i] & mask);
 		if (off + i == CAP_PCIE + PCI_EXP_DEVCTL + 1 &&
-		    b[i] & PCI_EXP_DEVCTL_BCR_FLR >> 8)
+		    b[i] & (PCI_EXP_DEVCTL_BCR_FLR >> 8))
 			flr = true;
 	}
 	if (flr) {

@@ -110,41 +110,40 @@ u16 nm_csum_add(u16 a, u16 b)
 	return (s & 0xffff) + (s >> 16);
 }
 
+static u64 csum64_add(u64 s, const u8 *p)
+{
+	u64 v;
+
+	memcpy(&v, p, sizeof(v));
+	s += v;
+	return s + (s < v);
+}
+
+/* Four sums side by side, as each addition waits for its own carry only. */
 u16 nm_csum(const void *data, u32 len)
 {
+	u64 s[4] = { };
 	const u8 *p = data;
-	u64 s0 = 0, s1 = 0, s;
-	u32 a, b;
+	u64 v = 0;
+	u32 i;
 
-	while (len >= 16) {
-		u32 c, d;
-
-		memcpy(&a, p, 4);
-		memcpy(&b, p + 4, 4);
-		memcpy(&c, p + 8, 4);
-		memcpy(&d, p + 12, 4);
-		s0 += (u64)a + c;
-		s1 += (u64)b + d;
-		p += 16;
-		len -= 16;
-	}
-	s = s0 + s1;
-	while (len >= 4) {
-		memcpy(&a, p, 4);
-		s += a;
-		p += 4;
-		len -= 4;
-	}
+	for (; len >= 32; len -= 32, p += 32)
+		for (i = 0; i < 4; i++)
+			s[i] = csum64_add(s[i], p + i * 8);
+	for (; len >= 8; len -= 8, p += 8)
+		s[0] = csum64_add(s[0], p);
 	if (len) {
-		a = 0;
-		memcpy(&a, p, len);
-		s += a;
+		memcpy(&v, p, len);
+		s[1] = csum64_add(s[1], (const u8 *)&v);
 	}
-	s = (s & 0xffffffff) + (s >> 32);
-	s = (s & 0xffffffff) + (s >> 32);
-	s = (s & 0xffff) + (s >> 16);
-	s = (s & 0xffff) + (s >> 16);
-	return be16toh(s);
+	v = 0;
+	for (i = 0; i < 4; i++)
+		v += (s[i] & 0xffffffff) + (s[i] >> 32);
+	v = (v & 0xffffffff) + (v >> 32);
+	v = (v & 0xffff) + (v >> 16);
+	v = (v & 0xffff) + (v >> 16);
+	v = (v & 0xffff) + (v >> 16);
+	return be16toh(v);
 }
 
 u16 nm_csum_pseudo(const struct nm_pkt *p, u32 len)
@@ -174,18 +173,21 @@ static u32 csum_field(const struct nm_pkt *p)
 	return p->l4_off + (p->l4_proto == NM_IP_TCP ? 16 : 6);
 }
 
-bool nm_csum_l4_ok(const struct nm_pkt *p)
+bool nm_csum_l4_verdict(const struct nm_pkt *p, u16 sum)
 {
-	u32 len = p->ip_end - p->l4_off;
-
 	if (!p->l4_off)
 		return true;
 	if (p->bad_len)
 		return false;
 	if (p->l4_proto == NM_IP_UDP && !nm_rd16(p->data + p->l4_off + 6))
 		return p->ip_ver == 4;
-	return nm_csum_add(nm_csum(p->data + p->l4_off, len),
-			   nm_csum_pseudo(p, len)) == 0xffff;
+	return nm_csum_add(sum, nm_csum_pseudo(p, p->ip_end - p->l4_off)) == 0xffff;
+}
+
+bool nm_csum_l4_ok(const struct nm_pkt *p)
+{
+	return nm_csum_l4_verdict(p, nm_csum(p->data + p->l4_off,
+					     p->ip_end - p->l4_off));
 }
 
 void nm_csum_set_ip(const struct nm_pkt *p, u8 *frame)

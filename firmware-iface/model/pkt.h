@@ -52,6 +52,8 @@ u16 nm_csum_pseudo(const struct nm_pkt *p, u32 len);
 bool nm_csum_ip_ok(const struct nm_pkt *p);
 /* Whether the L4 checksum holds; true when there is none to check */
 bool nm_csum_l4_ok(const struct nm_pkt *p);
+/* The same with the sum from the L4 header to the packet's end at hand */
+bool nm_csum_l4_verdict(const struct nm_pkt *p, u16 sum);
 /* Write checksums of a frame that the caller owns */
 void nm_csum_set_ip(const struct nm_pkt *p, u8 *frame);
 void nm_csum_set_l4(const struct nm_pkt *p, u8 *frame);

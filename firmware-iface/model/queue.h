@@ -190,9 +190,8 @@ struct nm_rq {
 	bool scatter_fcs;
 	u8 log_strides;
 	u8 log_stride_sz;
-	u8 pad_align;		/* two bytes before the packet */
+	u8 pad_align;		/* bytes before the packet: 0 or 2 */
 	u32 stride_at;
-	u16 mp_consumed;	/* linked list: WQEs taken off the list */
 	u32 ll_head;		/* linked list: index of the WQE in use */
 };
 

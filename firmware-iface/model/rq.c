@@ -6,6 +6,15 @@
 #define RQ_MAX_LOG	15
 #define RQ_MAX_STRIDE	9	/* max_wqe_sz_rq is 512 bytes */
 
+/*
+ * Strides a WQE and bytes a stride are told as what they exceed these by, the
+ * former with a sign ("ext_stride_num_range").
+ */
+#define MP_STRIDES_BASE		9
+#define MP_STRIDES_MIN		3
+#define MP_STRIDE_SZ_BASE	6
+#define MP_LOG_WQE_MIN		5
+
 static const struct nm_wq_geom rq_max = {
 	.log_size = RQ_MAX_LOG, .log_stride = RQ_MAX_STRIDE,
 };
@@ -15,6 +24,27 @@ static void rq_destroy(struct nm_obj *obj)
 	struct nm_rq *rq = container_of(obj, struct nm_rq, obj);
 
 	nm_buf_free(&rq->buf);
+}
+
+static int mp_log_strides(void *wq)
+{
+	int v = NM_GET(wq, wq, log_wqe_num_of_strides);
+
+	return MP_STRIDES_BASE + (v & 8 ? v - 16 : v);
+}
+
+/* Multi-packet queues are linked lists; a WQE is a next and a data segment. */
+static bool rq_type_ok(void *wq)
+{
+	switch (NM_GET(wq, wq, wq_type)) {
+	case NM_WQ_CYCLIC:
+		return true;
+	case NM_WQ_LL_STRIDING:
+		return NM_GET(wq, wq, log_wq_stride) >= MP_LOG_WQE_MIN &&
+		       mp_log_strides(wq) >= MP_STRIDES_MIN;
+	default:
+		return false;
+	}
 }
 
 void nm_cmd_create_rq(struct nm_cmd *c)
@@ -28,7 +58,7 @@ void nm_cmd_create_rq(struct nm_cmd *c)
 	if (NM_GET(rqc, rqc, state) != NM_WQ_RST || NM_GET(rqc, rqc, hairpin) ||
 	    NM_GET(rqc, rqc, mem_rq_type) || NM_GET(rqc, rqc, scatter_fcs) ||
 	    NM_GET(rqc, rqc, delay_drop_en) ||
-	    NM_GET(wq, wq, wq_type) != NM_WQ_CYCLIC ||
+	    !rq_type_ok(wq) ||
 	    NM_GET(wq, wq, wq_signature) || NM_GET(wq, wq, shampo_enable)) {
 		nm_cmd_fail(c, NM_ST_BAD_PARAM, NM_SYN_QUEUE_TYPE);
 		return;
@@ -55,6 +85,9 @@ void nm_cmd_create_rq(struct nm_cmd *c)
 		goto err;
 	rq->log_size = g.log_size;
 	rq->log_wqe = g.log_stride;
+	rq->log_strides = mp_log_strides(wq);
+	rq->log_stride_sz = NM_GET(wq, wq, log_wqe_stride_size) + MP_STRIDE_SZ_BASE;
+	rq->pad_align = NM_GET(wq, wq, two_byte_shift_en) ? 2 : 0;
 	NM_SET(create_rq_out, c->out, rqn, rq->obj.id);
 	return;
 err:
@@ -95,6 +128,8 @@ void nm_cmd_modify_rq(struct nm_cmd *c)
 	switch (to) {
 	case NM_WQ_RST:
 		rq->pc = 0;
+		rq->stride_at = 0;
+		rq->ll_head = 0;
 		rq->state = NM_WQ_RST;
 		break;
 	case NM_WQ_RDY:

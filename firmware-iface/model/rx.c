@@ -4,12 +4,10 @@
 #include "pkt.h"
 #include "port.h"
 #include "rss.h"
+#include "rx.h"
 #include "steer.h"
 #include "trace.h"
 #include "wire.h"
-
-#define RX_MAX_IOV	64
-#define RX_MAX_SEGS	32
 
 /* A frame on its way to one or more queues */
 struct rx_frame {
@@ -23,14 +21,33 @@ struct rx_frame {
 	u16 sum;	/* of everything behind the Ethernet header */
 };
 
+/*
+ * The payload is summed once: what the L4 check needs is a part of the sum that
+ * the completion carries. Bytes behind an odd end count in the other half.
+ */
+static void rx_sums_of_parts(struct rx_frame *f)
+{
+	const struct nm_pkt *p = &f->p;
+	u16 l4 = nm_csum(p->data + p->l4_off, p->ip_end - p->l4_off);
+	u16 pad = nm_csum(p->data + p->ip_end, p->len - p->ip_end);
+
+	if (p->ip_end & 1)
+		pad = pad << 8 | pad >> 8;
+	f->sum = nm_csum_add(nm_csum_add(nm_csum(p->data + 14, p->l4_off - 14), l4),
+			     pad);
+	f->l4_ok = f->ip_ok && nm_csum_l4_verdict(p, l4);
+}
+
 static void rx_checksums(struct nm_fn *fn, struct rx_frame *f)
 {
 	if (f->checked)
 		return;
 	f->checked = true;
-	f->sum = nm_csum(f->p.data + 14, f->p.len - 14);
 	f->ip_ok = f->p.ip_ver && nm_csum_ip_ok(&f->p);
-	f->l4_ok = f->ip_ok && f->p.l4_off && nm_csum_l4_ok(&f->p);
+	if (f->p.l4_off)
+		rx_sums_of_parts(f);
+	else
+		f->sum = nm_csum(f->p.data + 14, f->p.len - 14);
 	if (f->p.ip_ver && (!f->ip_ok || (f->p.l4_off && !f->l4_ok)))
 		nm_count(fn, NM_CNT_rx_csum_bad);
 }
@@ -52,7 +69,7 @@ static u8 rx_l4_type(const struct nm_pkt *p)
 }
 
 static void rx_cqe(struct nm_fn *fn, struct nm_rq *rq, struct rx_frame *f,
-		   struct nm_cqe *cqe, bool strip)
+		   struct nm_cqe *cqe, const struct nm_rx_place *pl, bool strip)
 {
 	u64 ts = fn->model->now_ns - fn->model->epoch_ns;
 	const struct nm_pkt *p = &f->p;
@@ -62,6 +79,7 @@ static void rx_cqe(struct nm_fn *fn, struct nm_rq *rq, struct rx_frame *f,
 	if (strip)
 		sum = nm_csum_add(sum, ~nm_csum(p->data + 14, 4));
 	*cqe = (struct nm_cqe){
+		.wqe_id = htobe16(pl->wqe_id),
 		.rss_hash = htobe32(f->hash),
 		.rss_hash_type = f->hash_type,
 		.check_sum = htobe16(sum),
@@ -74,11 +92,12 @@ static void rx_cqe(struct nm_fn *fn, struct nm_rq *rq, struct rx_frame *f,
 			(strip ? NM_CQE_HAS_VLAN : 0),
 		.vlan_info = htobe16(strip ? p->vlan_tci : 0),
 		.srqn = htobe32(rq->user_index),
-		.byte_cnt = htobe32(p->len - (strip ? 4 : 0)),
+		.byte_cnt = htobe32((u32)pl->consumed << 16 |
+				    (p->len - (strip ? 4 : 0))),
 		.timestamp_h = htobe32(ts >> 32),
 		.timestamp_l = htobe32(ts),
 		.sop_drop_qpn = htobe32(f->tag),
-		.wqe_counter = htobe16(rq->pc),
+		.wqe_counter = htobe16(pl->wqe_counter),
 		.op_own = NM_CQE_RESP_SEND << 4,
 	};
 }
@@ -104,7 +123,7 @@ static int rx_wqe_iov(struct nm_fn *fn, struct nm_rq *rq, u32 len,
 		if (part > len)
 			part = len;
 		got = nm_mkey_iov(fn, be32toh(d.lkey), rq->pd, be64toh(d.addr),
-				  part, NM_DMA_W, iov + n, RX_MAX_IOV - n);
+				  part, NM_DMA_W, iov + n, NM_RX_MAX_IOV - n);
 		if (got < 0)
 			return -NM_SYND_LOCAL_PROT;
 		n += got;
@@ -165,47 +184,74 @@ static void rx_error(struct nm_fn *fn, struct nm_rq *rq, u8 synd)
 		       NM_EV_WQ_CATAS, 1, rq->obj.id);
 }
 
-static bool rx_has_wqe(struct nm_fn *fn, struct nm_rq *rq)
+bool nm_rx_has_wqe(struct nm_fn *fn, struct nm_rq *rq)
 {
 	u32 pi;
 
 	return nm_dbr_read(fn, &rq->dbr, 0, &pi) && rq->pc != (u16)pi;
 }
 
+static void rx_no_buffer(struct nm_fn *fn, struct nm_rq *rq)
+{
+	nm_count(fn, NM_CNT_rx_no_buffer);
+	if (rq->qctr)
+		container_of(rq->qctr, struct nm_qctr, obj)->out_of_buffer++;
+}
+
+/* Room for @len bytes; false: the frame is dropped, and why has been told. */
+static bool rx_place(struct nm_fn *fn, struct nm_rq *rq, u32 len,
+		     struct nm_rx_place *pl)
+{
+	u8 synd = 0;
+	int n;
+
+	if (!nm_rx_has_wqe(fn, rq)) {
+		rx_no_buffer(fn, rq);
+		return false;
+	}
+	if (nm_fault_take(&fn->faults.rx_err_cqe)) {
+		synd = NM_SYND_LOCAL_QP_OP;
+	} else if (rq->wq_type == NM_WQ_LL_STRIDING) {
+		synd = nm_rx_mp_place(fn, rq, len, pl);
+		if (!synd && !pl->consumed) {
+			rx_no_buffer(fn, rq);
+			return false;
+		}
+	} else {
+		n = rx_wqe_iov(fn, rq, len, pl->iov);
+		synd = n < 0 ? -n : 0;
+		pl->wqe_counter = rq->pc;
+	}
+	if (synd)
+		rx_error(fn, rq, synd);
+	return !synd;
+}
+
 static void rx_to_rq(struct nm_fn *fn, struct nm_rq *rq, struct rx_frame *f)
 {
 	bool strip = f->p.vlan && f->p.vlan_type == NM_ETH_VLAN && !rq->vsd;
 	u32 len = f->p.len - (strip ? 4 : 0);
-	struct nm_iov iov[RX_MAX_IOV];
+	struct nm_rx_place pl;
 	struct nm_cqe cqe;
-	int n;
 
 	if (rq->state != NM_WQ_RDY) {
 		nm_count(fn, NM_CNT_rx_rq_not_ready);
 		return;
 	}
-	if (!rx_has_wqe(fn, rq)) {
-		nm_count(fn, NM_CNT_rx_no_buffer);
-		if (rq->qctr)
-			container_of(rq->qctr, struct nm_qctr, obj)->out_of_buffer++;
+	pl.wqe_id = 0;
+	pl.consumed = 0;
+	if (!rx_place(fn, rq, len, &pl))
 		return;
-	}
-	if (nm_fault_take(&fn->faults.rx_err_cqe)) {
-		rx_error(fn, rq, NM_SYND_LOCAL_QP_OP);
-		return;
-	}
-	n = rx_wqe_iov(fn, rq, len, iov);
-	if (n < 0) {
-		rx_error(fn, rq, -n);
-		return;
-	}
 	if (strip)
-		rx_copy_strip(iov, f->p.data, f->p.len);
+		rx_copy_strip(pl.iov, f->p.data, f->p.len);
 	else
-		rx_copy(iov, f->p.data, len);
+		rx_copy(pl.iov, f->p.data, len);
 	rx_checksums(fn, f);
-	rx_cqe(fn, rq, f, &cqe, strip);
-	rq->pc++;
+	rx_cqe(fn, rq, f, &cqe, &pl, strip);
+	if (rq->wq_type == NM_WQ_LL_STRIDING)
+		nm_rx_mp_done(fn, rq, pl.consumed);
+	else
+		rq->pc++;
 	if (!nm_cq_post(rq->cq, &cqe, false)) {
 		nm_rq_error(rq);
 		nm_event_queue(fn, NM_EV_WQ_CATAS, 1, rq->obj.id);

@@ -24,7 +24,7 @@ int nm_trace_kinds(const char *names);
 void nm_trace_set(struct nm_trace *t, unsigned int kinds);
 bool nm_trace_on(struct nm_model *m, enum nm_trace_kind kind);
 void nm_trace_write(struct nm_fn *fn, enum nm_trace_kind kind,
-		    const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+		    const char *fmt, ...) __printf(3, 4);
 
 #define nm_trace(fn, kind, ...) do {					\
 	struct nm_fn *__fn = (fn);					\

@@ -15,7 +15,7 @@
  * @hdr: inline headers
  */
 struct nm_wqe {
-	u8 raw[NM_WQE_MAX_BB * NM_WQE_BB] __attribute__((aligned(16)));
+	u8 raw[NM_WQE_MAX_BB * NM_WQE_BB] __aligned(16);
 	u32 len;
 	u32 bbs;
 	u16 idx;

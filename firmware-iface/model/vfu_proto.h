@@ -38,6 +38,7 @@ struct vfu_hdr {
 	u32 flags;
 	u32 error;
 };
+
 _Static_assert(sizeof(struct vfu_hdr) == 16, "vfio-user header");
 
 struct vfu_version {
@@ -111,6 +112,7 @@ struct vfu_region_rw {
 	u32 count;
 	u8 data[];
 };
+
 _Static_assert(sizeof(struct vfu_region_rw) == 16, "vfio-user region access");
 
 struct vfu_write_multi_ent {

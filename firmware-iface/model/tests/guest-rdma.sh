@@ -10,7 +10,7 @@ rdma_up() {
 		wait_for 20 sh -c 'ls /dev/infiniband/uverbs0 && ls /dev/infiniband/uverbs1'
 }
 
-devinfo() { ibv_devinfo -d mlx5_0 | grep -E 'vendor_part_id:.*4129|PORT_ACTIVE' | wc -l | grep -qx 2; }
+devinfo() { ibv_devinfo -d mlx5_0 | grep -cE 'vendor_part_id:.*4129|PORT_ACTIVE' | grep -qx 2; }
 
 # What the kernel keeps per context goes with the process.
 devx() {

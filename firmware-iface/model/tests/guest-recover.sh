@@ -75,7 +75,7 @@ module() {
 # Health reporters of the netdev's port, which is an auxiliary device's
 port_of() {
 	local dir
-	for dir in /sys/bus/pci/devices/$1/mlx5_core.eth.*; do
+	for dir in "/sys/bus/pci/devices/$1"/mlx5_core.eth.*; do
 		echo "auxiliary/${dir##*/}/65535"
 	done
 }
@@ -102,12 +102,6 @@ refused() {
 	echo $FN0 >/sys/bus/pci/drivers/mlx5_core/bind && readopt 0 && alive
 }
 
-# Firmware dies: the health poll sees it, the driver goes down and comes back by itself.
-fatal() {
-	ctl '{"cmd":"fatal","fn":0,"synd":1}' >/dev/null || return 1
-	wait_for 120 sh -c "[ \"\$(devlink -j health show pci/$FN0 reporter fw_fatal | jq '.. | .error? // empty')\" -gt 0 ]"
-}
-
 loss() {
 	ctl '{"cmd":"wire","fn":0,"loss":300000}' >/dev/null || return 1
 	n0 ping -c 20 -i 0.05 -W 1 10.0.0.2 | grep -o '[0-9]* received' >/tmp/loss
@@ -120,6 +114,7 @@ corrupt() {
 	local before
 	before=$(stat 1 rx_csum_bad)
 	ctl '{"cmd":"wire","fn":0,"corrupt":500000}' >/dev/null || return 1
+	# shellcheck disable=SC2016 # for the inner shell
 	n0 bash -c 'for i in $(seq 40); do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx >/dev/udp/10.0.0.2/7777; done'
 	ctl '{"cmd":"wire","fn":0,"corrupt":0}' >/dev/null
 	[ "$(stat 1 rx_csum_bad)" -gt "$before" ] && alive
@@ -152,7 +147,7 @@ ops="INIT_HCA CREATE_EQ CREATE_TIR"
 [ -z "$QOFF_FULL" ] || ops="$ops ENABLE_HCA SET_ISSI QUERY_HCA_CAP MANAGE_PAGES ALLOC_UAR ALLOC_PD CREATE_MKEY
 	CREATE_CQ CREATE_RQ CREATE_RQT CREATE_TIS CREATE_FLOW_TABLE CREATE_FLOW_GROUP SET_FLOW_TABLE_ENTRY"
 for op in $ops; do
-	check "probe with $op refused, then again" refused $op
+	check "probe with $op refused, then again" refused "$op"
 done
 check "module out and in" module
 done_testing

@@ -7,7 +7,6 @@
 #include "harness.h"
 #include "../port.h"
 
-
 /* Everything here must succeed, or no test means anything. */
 #define MUST(x) do {							\
 	if (!(x)) {							\
@@ -296,15 +295,22 @@ static void h_rq(struct h_fn *f, u32 buf_size)
 	NM_SET(rqc, rqc, cqn, f->cqn_rx);
 	NM_SET(rqc, rqc, flush_in_error_en, 1);
 	NM_SET(rqc, rqc, vsd, 1);
-	NM_SET(wq, wq, wq_type, 1);
+	NM_SET(wq, wq, wq_type, f->striding ? NM_WQ_LL_STRIDING : NM_WQ_CYCLIC);
 	NM_SET(wq, wq, pd, f->pd);
 	NM_SET64(wq, wq, dbr_addr, f->dbr_rq);
-	NM_SET(wq, wq, log_wq_stride, 4);
+	NM_SET(wq, wq, log_wq_stride, f->striding ? 5 : 4);
 	NM_SET(wq, wq, log_wq_sz, f->log_q);
-	f->rq = h_ring(f, in, NM_BYTES(create_rq_in), 16ull << f->log_q);
+	NM_SET(wq, wq, log_wqe_num_of_strides, 3 - 9);
+	NM_SET(wq, wq, log_wqe_stride_size, __builtin_ctz(buf_size / 8) - 6);
+	f->rq = h_ring(f, in, NM_BYTES(create_rq_in), 32ull << f->log_q);
 	for (i = 0; i < n; i++) {
-		struct nm_wqe_data *d = h_ptr(f, f->rq + i * 16ull);
+		u64 at = f->rq + i * (f->striding ? 32ull : 16ull);
+		struct nm_wqe_data *d = h_ptr(f, at);
 
+		if (f->striding) {
+			nm_wr16((u8 *)d + 2, (i + 1) & (n - 1));
+			d++;
+		}
 		d->byte_count = htobe32(buf_size);
 		d->lkey = htobe32(f->mkey);
 		d->addr = htobe64(f->rx_buf + (u64)i * buf_size);

@@ -31,6 +31,7 @@ struct h_fn {
 	u64 eq, cq_rx, cq_tx, sq, rq, rx_buf;
 	u64 dbr_cq_rx, dbr_cq_tx, dbr_sq, dbr_rq;
 	u32 log_q;
+	bool striding;	/* set before h_queues(): 8 strides a WQE */
 	u32 ci_rx, ci_tx;
 	u16 pi_tx, pi_rx;
 };

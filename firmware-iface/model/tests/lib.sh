@@ -42,7 +42,7 @@ wait_for() {
 # The netdevs of the functions, in order of their PCI addresses
 netdev_of() {
 	local dir
-	for dir in /sys/bus/pci/devices/$1/net/*; do
+	for dir in "/sys/bus/pci/devices/$1"/net/*; do
 		[ -e "$dir" ] && basename "$dir" && return
 	done
 	return 1

@@ -461,7 +461,7 @@ static void test_send(void **state)
 	struct nm_pkt p;
 	u32 len, n;
 
-	for (n = 18; n < 1400; n += 61) {
+	for (n = 1; n < 1400; n += n < 20 ? 1 : 61) {
 		len = h_frame(h_ptr(r->a, r->buf), 4, NM_IP_UDP, n, 9, 10);
 		h_post(r->a, r->buf, len, CSUM, 14, 0, true);
 		h_doorbell(r->a);
@@ -471,6 +471,8 @@ static void test_send(void **state)
 		assert_int_equal(c->op_own >> 4, NM_CQE_REQ);
 		c = h_poll_rx(r->b);
 		assert_non_null(c);
+		if (len < 60)
+			len = 60;	/* padded */
 		assert_int_equal(be32toh(c->byte_cnt), len);
 		assert_int_equal(c->hds_ip_ext, 7);
 		assert_int_equal(c->l4_l3_hdr_type, NM_CQE_L4_UDP | NM_CQE_L3_IPV4);
@@ -744,6 +746,71 @@ static void test_reset(void **state)
 	h_init(r->a);
 }
 
+static void arm_fault(struct h_fn *f, u8 kind, u8 status, u32 skip)
+{
+	f->fn->faults.cmd[0] = (struct nm_cmd_fault){
+		.kind = kind, .status = status, .skip = skip, .count = 1,
+		.opcode = MLX5_CMD_OP_ALLOC_PD,
+	};
+}
+
+static void test_cmd_faults(void **state)
+{
+	struct rig *r = *state;
+	struct h_fn *f = r->a;
+	u8 in[16] = { }, out[16];
+
+	nm_wr16(in, MLX5_CMD_OP_ALLOC_PD);
+	arm_fault(f, NM_CMD_FAULT_STATUS, NM_ST_LIM, 1);
+	assert_int_equal(h_cmdq(f, 0, in, 16, out, 16), 0);	/* skipped */
+	assert_int_equal(h_cmdq(f, 0, in, 16, out, 16), NM_ST_LIM);
+	assert_int_equal(h_cmdq(f, 0, in, 16, out, 16), 0);	/* once */
+	arm_fault(f, NM_CMD_FAULT_SILENT, 0, 0);
+	assert_int_equal(h_cmdq(f, 0, in, 16, out, 16), ~0u);
+	arm_fault(f, NM_CMD_FAULT_DELIVERY, NM_DELIV_TOKEN, 0);
+	assert_int_equal(h_cmdq(f, 0, in, 16, out, 16) >> 8, NM_DELIV_TOKEN);
+	arm_fault(f, NM_CMD_FAULT_CORRUPT, 0, 0);
+	assert_int_equal(h_cmdq(f, 0, in, 16, out, 16), 0);
+	assert_int_equal(out[15], 0xff);
+	nm_fn_fatal(f->fn, 7);
+	assert_int_equal(h_cmdq(f, 0, in, 16, out, 16), ~0u);
+	nm_bar_read(f->fn, NM_REG_HEALTH_SYND + 1, out, 1);
+	assert_int_equal(out[0], 7);
+	nm_fn_reset(f->fn);
+	nm_bar_read(f->fn, NM_REG_HEALTH_SYND + 1, out, 1);
+	assert_int_equal(out[0], 0);
+}
+
+static void test_queue_faults(void **state)
+{
+	struct rig *r = *state;
+	u32 len = h_frame(h_ptr(r->a, r->buf), 4, 17, 100, 1, 2);
+	struct nm_cqe *c = h_ptr(r->a, r->a->cq_tx);
+
+	r->a->fn->faults.tx_stall = 1;
+	h_post(r->a, r->buf, len, 0, 0, 0, true);
+	h_doorbell(r->a);
+	h_run(&r->h);
+	assert_null(h_poll_tx(r->a));
+	r->a->fn->faults.tx_stall = 0;
+	nm_queue_scan(r->a->fn);
+	r->a->fn->faults.drop_eqe = 1;
+	arm(r->a, r->a->cqn_tx, 0, 1);
+	h_run(&r->h);
+	assert_non_null(h_poll_tx(r->a));
+	assert_int_equal(r->a->fn->cnt[NM_CNT_eqes], 0);
+	r->a->fn->faults.dup_eqe = 1;
+	arm(r->a, r->a->cqn_tx, 0, 2);
+	h_run(&r->h);
+	assert_int_equal(r->a->fn->cnt[NM_CNT_eqes], 2);
+	r->a->fn->faults.cqe_bad_owner = 1;
+	h_post(r->a, r->buf, len, 0, 0, 0, true);
+	h_doorbell(r->a);
+	h_run(&r->h);
+	assert_int_equal(c[1].op_own & 1, 1);
+	assert_null(h_poll_tx(r->a));
+}
+
 static void test_wire(void **state)
 {
 	struct rig *r = *state;
@@ -772,6 +839,64 @@ static void test_wire(void **state)
 	assert_int_equal(n, 2);
 }
 
+/* Frames of one to three strides of 2048 bytes, eight strides a WQE */
+static void test_striding(void **state)
+{
+	u32 len, i, stride = 0, wqe = 0, fillers = 0;
+	struct nm_cqe *c;
+	struct h_fn *a, *b;
+	struct h h;
+	u64 buf;
+
+	h_open(&h, NULL);
+	a = &h.f[0];
+	b = &h.f[1];
+	b->striding = true;
+	h_init(a);
+	h_init(b);
+	h_queues(a, 6, 2048);
+	h_queues(b, 6, 16384);
+	a->fn->port.oper_mtu = 9000;
+	b->fn->port.oper_mtu = 9000;
+	buf = h_alloc(a, 16384, 4096);
+	for (i = 0; i < 40; i++) {
+		u32 need = i % 3 + 1, bc;
+
+		len = h_frame(h_ptr(a, buf), 4, NM_IP_UDP, need * 2048 - 100, 9, 10);
+		h_post(a, buf, len, CSUM, 0, 0, false);
+		h_doorbell(a);
+		h_run(&h);
+		c = h_poll_rx(b);
+		assert_non_null(c);
+		bc = be32toh(c->byte_cnt);
+		if (bc >> 31) {
+			assert_int_equal(bc >> 16, 0x8000 | (8 - stride));
+			assert_int_equal(be16toh(c->wqe_id), wqe);
+			assert_true(stride + need > 8);
+			stride = 0;
+			wqe++;
+			fillers++;
+			c = h_poll_rx(b);
+			assert_non_null(c);
+			bc = be32toh(c->byte_cnt);
+		}
+		assert_int_equal(bc >> 16, need);
+		assert_int_equal(bc & 0xffff, len);
+		assert_int_equal(be16toh(c->wqe_id), wqe);
+		assert_int_equal(be16toh(c->wqe_counter), stride);
+		assert_memory_equal(h_ptr(b, b->rx_buf + wqe * 16384ull + stride * 2048),
+				    h_ptr(a, buf), 24);
+		stride += need;
+		if (stride == 8) {
+			stride = 0;
+			wqe++;
+		}
+	}
+	assert_true(fillers > 2);
+	assert_null(h_poll_rx(b));
+	h_close(&h);
+}
+
 #define RIG(t) cmocka_unit_test_setup_teardown(t, rig_setup, rig_teardown)
 
 int main(void)
@@ -790,6 +915,7 @@ int main(void)
 		cmocka_unit_test(test_ownership),
 		cmocka_unit_test(test_busy),
 		cmocka_unit_test(test_dek),
+		cmocka_unit_test(test_striding),
 		RIG(test_send),
 		RIG(test_lso),
 		RIG(test_no_buffer),
@@ -803,6 +929,8 @@ int main(void)
 		RIG(test_arming),
 		RIG(test_reset),
 		RIG(test_wire),
+		RIG(test_cmd_faults),
+		RIG(test_queue_faults),
 	};
 
 	return cmocka_run_group_tests_name("nicmodel", tests, NULL, NULL);
