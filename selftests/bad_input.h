@@ -23,11 +23,15 @@ static const uint8_t dcid[DCID_LEN] = { 0xd, 0xc, 0x1, 0xd };
 /**
  * struct world - two sockets and a connection between them
  * @q: handle
+ * @backend: its backend
+ * @fa: descriptor of @a
+ * @fb: descriptor of @b
  * @a: sends
  * @b: receives
  * @sa: address of @a
  * @sb: address of @b
  * @keys: of the connection
+ * @grease_keys: of @grease
  * @ctx: @a's context
  * @grease: @a's context that allows a clear fixed bit
  * @flow: @b's

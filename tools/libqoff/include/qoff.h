@@ -133,6 +133,7 @@ QOFF_API const char *qoff_error(void);
  * @cipher: enum quic_offload_cipher
  * @key_len: bytes of @key, as the cipher wants
  * @hp_len: bytes of @hp, as the cipher wants
+ * @resv: ignored
  * @key: AEAD key
  * @iv: AEAD IV
  * @hp: header-protection key
@@ -316,8 +317,10 @@ QOFF_API int qoff_sock_fd(const struct qoff_sock *s);
  * struct qoff_sock_info - state of an attached socket
  * @group: id of its attach group
  * @dcid_len: of the group
+ * @resv: 0
  * @rx_hdr_size: size of struct qoff_rx that it receives
  * @rx_seg_size: size of struct qoff_rx_seg that it receives
+ * @resv2: 0
  * @stats: counters
  */
 struct qoff_sock_info {

@@ -21,7 +21,7 @@ static const uint8_t salt_v2[20] = {
 	0x81, 0xbe, 0x6e, 0x26, 0x9d, 0xcb, 0xf9, 0xbd, 0x2e, 0xd9,
 };
 
-/**
+/*
  * struct version - what differs between QUIC versions here
  * @wire: version field
  * @salt: of the Initial secret
