@@ -737,7 +737,8 @@ static const struct {
 	{ "ICMP errors", test_icmp },
 };
 
-int main(void)
+/* argv[1]: only this family, 0: IPv4, 1: IPv6, 2: v4-mapped */
+int main(int argc, char **argv)
 {
 	char name[128];
 	unsigned int i;
@@ -746,6 +747,8 @@ int main(void)
 
 	net_up();
 	for (f = V4; f <= MAPPED; f++) {
+		if (argc > 1 && atoi(argv[1]) != f)
+			continue;
 		for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
 			struct env *v = env_open(f);
 

@@ -406,7 +406,8 @@ static const struct {
 	{ "closed, and the port bound again", test_rebind },
 };
 
-int main(void)
+/* argv[1]: only this family, 0: IPv4, 1: IPv6 */
+int main(int argc, char **argv)
 {
 	uint8_t secret[QOFF_MAX_SECRET] = { 1, 2, 3 };
 	char name[128];
@@ -418,6 +419,8 @@ int main(void)
 	cipher = qoff_cipher_new(&keys);
 	net_up_dev();
 	for (f = V4; f <= V6; f++) {
+		if (argc > 1 && atoi(argv[1]) != f)
+			continue;
 		for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
 			struct env *v = env_open(f);
 
