@@ -20,7 +20,8 @@
  * @node: in qoff_dev_hash
  * @tracker: of the reference on the net device
  * @wanted: switches as last set over netlink, under RTNL
- * @announced: the world has been told of it, under RTNL
+ * @announced: the world has been told of it; written by whoever registers,
+ *	moves or takes the net device away, one at a time
  */
 struct qoff_device {
 	struct qoff_dev pub;

@@ -497,20 +497,22 @@ def privilege():
 
 @case
 def limits():
-    """a group takes so many contexts and no more, and gives them back"""
+    """a group takes so many flows and no more, and gives them back"""
+    most = 8192
+    full = bool(os.environ.get("QOFF_FULL"))
     with attached() as s:
-        count = 0
-        try:
-            while count <= 5000:
-                NL("flow-add", **flow_attrs(s))
-                count += 1
-                if count >= 300 and not os.environ.get("QOFF_FULL"):
-                    break
-        except NlError as e:
-            ksft.check("limits: flows of a group", e.error == errno.ENOSPC and
-                       "too many" in str(e.nl_msg.extack), str(e))
-        else:
-            ksft.ok("limits: 300 flows of a group")
+        ids = [NL("flow-add", **flow_attrs(s))["id"]
+               for _ in range(most if full else 300)]
+        ksft.check("limits: every flow has an id of its own",
+                   len(set(ids)) == len(ids))
+        if not full:
+            ksft.skip("limits: flows of a group", "only with QOFF_FULL=1")
+            return
+        refused("limits: flows of a group", errno.ENOSPC, "too many flows",
+                "flow-add", **flow_attrs(s))
+        NL("flow-del", fd=s.fileno(), id=ids[0])
+        ksft.check("limits: a deleted one makes room",
+                   NL("flow-add", **flow_attrs(s)))
 
 
 @case
