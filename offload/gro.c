@@ -132,6 +132,23 @@ static bool qoff_gro_known(struct sock *sk, const struct sk_buff *skb,
 	return qoff_flow_lookup(sock_net(sk), &key);
 }
 
+/* A run of equal lengths comes whole from a sender on this host. Unmarked, it
+ * would be cut at our socket, which has encap_rcv; the bit says that it need
+ * not be. Whoever else gets it cuts it at gso_size, bit or not.
+ */
+static void qoff_gro_train(struct sock *sk, struct sk_buff *skb)
+{
+	unsigned int dcid_len = qoff_sk(sk)->group->dcid_len;
+	unsigned int off = skb_gro_offset(skb);
+
+	if (skb_shinfo(skb)->gso_type == SKB_GSO_UDP_L4 &&
+	    skb->ip_summed == CHECKSUM_PARTIAL && !skb->decrypted &&
+	    !skb->encapsulation && !skb_has_frag_list(skb) &&
+	    qoff_rx_train_same(skb, off, dcid_len) &&
+	    !skb_unclone(skb, GFP_ATOMIC))
+		skb_shinfo(skb)->gso_type |= SKB_GSO_UDP_TUNNEL_CSUM;
+}
+
 /**
  * qoff_gro_receive() - udp_sock.gro_receive of an attached socket
  * @sk: the socket that GRO's lookup found
@@ -157,6 +174,10 @@ struct sk_buff *qoff_gro_receive(struct sock *sk, struct list_head *head,
 	bool known = false;
 	const u8 *base;
 
+	if (skb_is_gso(skb)) {
+		qoff_gro_train(sk, skb);
+		goto flush;
+	}
 	if (NAPI_GRO_CB(skb)->flush || skb->decrypted || skb->encapsulation ||
 	    len < qoff_min_len(dcid_len))
 		goto flush;
