@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -82,6 +83,7 @@ struct bench {
 	u64 bytes;
 	u64 polls;
 	u64 elapsed;
+	u64 user_us, system_us;
 };
 
 static const struct option options[] = {
@@ -507,9 +509,15 @@ static void run_round(struct bench *b, struct round *r, bool check)
 		    b->dgrams);
 }
 
+static u64 us(const struct timeval *tv)
+{
+	return tv->tv_sec * 1000000ULL + tv->tv_usec;
+}
+
 static void run(struct bench *b)
 {
 	u64 rounds = (b->count + b->dgrams - 1) / b->dgrams, i, start;
+	struct rusage before, after;
 
 	for (i = 0; i < WARMUP; i++)
 		run_round(b, &b->rounds[i % ROUNDS_MADE], true);
@@ -518,10 +526,14 @@ static void run(struct bench *b)
 	b->moved = 0;
 	b->bytes = 0;
 	b->polls = 0;
+	getrusage(RUSAGE_SELF, &before);
 	start = now_ns();
 	for (i = 0; i < rounds; i++)
 		run_round(b, &b->rounds[i % ROUNDS_MADE], false);
 	b->elapsed = now_ns() - start;
+	getrusage(RUSAGE_SELF, &after);
+	b->user_us = us(&after.ru_utime) - us(&before.ru_utime);
+	b->system_us = us(&after.ru_stime) - us(&before.ru_stime);
 }
 
 static void report(const struct bench *b)
@@ -547,7 +559,8 @@ static void report(const struct bench *b)
 		{ "batch", b->dgrams },
 		{ "send_calls", b->tx.io.stats.send_calls },
 		{ "recv_calls", b->rx.io.stats.recv_calls },
-		{ "polls", b->polls }, { "elapsed_ns", b->elapsed },
+		{ "polls", b->polls }, { "cpu_user_us", b->user_us },
+		{ "cpu_system_us", b->system_us }, { "elapsed_ns", b->elapsed },
 	};
 	const char *quote = b->json ? "\"" : "", *colon = b->json ? ": " : " ";
 	unsigned int i;

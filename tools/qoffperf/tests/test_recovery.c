@@ -9,7 +9,7 @@
 
 #define MS		NSEC_PER_MSEC
 #define DGRAM		1200
-#define WINDOW		(1 << 20)
+#define WINDOW		1048576
 
 struct seen {
 	u64 acked;
