@@ -267,7 +267,7 @@ static int qoff_attach_check(const struct sock *sk,
 		return -EINVAL;
 	}
 	if (rcu_access_pointer(__sk_user_data(sk))) {
-		NL_SET_ERR_MSG(extack, "the socket is used by a sockmap, reuseport array or tunnel");
+		NL_SET_ERR_MSG(extack, "the socket is in a sockmap, reuseport array or tunnel");
 		return -EBUSY;
 	}
 	if (READ_ONCE(up->encap_type) || up->encap_rcv || up->gro_receive) {
