@@ -220,11 +220,12 @@ def busy():
         return both(net, dev=True)
 
 
-def flips(*pairs, whole=False, other="veth", args="--nseg 30 --loops 8", fam=(V4, V6)):
+def flips(*pairs, whole=False, other="veth", args="--nseg 30 --loops 8 --gap 10000", fam=(V4, V6)):
     """Something is switched back and forth while super-packets leave."""
     def case():
         with Bed(other=other) as net:
-            script = "; ".join(f"{on}; {off}" for on, off in pairs)
+            # The pause is where the device form is chosen
+            script = "; ".join(f"{on}; {off}; sleep 0.1" for on, off in pairs)
             for dst in fam:
                 loop = subprocess.Popen(
                     ["nsenter", "--net=/run/netns/a", "sh", "-c",
@@ -235,7 +236,7 @@ def flips(*pairs, whole=False, other="veth", args="--nseg 30 --loops 8", fam=(V4
                 finally:
                     loop.kill()
                     loop.wait()
-                net.run("a", "; ".join(off for _, off in pairs))
+                net.run("a", "; ".join(f"{off} || true" for _, off in pairs))
                 if why:
                     return f"{dst}: {why}"
                 if not net.last[0].get("tx-dev"):

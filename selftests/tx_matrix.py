@@ -204,9 +204,8 @@ def late_mtu():
     """The device's MTU shrinks while super-packets wait in its qdisc."""
     with Net("a", "b") as net:
         pair(net)
-        net.run("a", "tc qdisc add dev va root netem delay 300ms limit 10000")
-        rx = Receiver("b", "--mix mixed", taps=("vb",), idle=1500)
-        # --hold: counters are read later, by the last line
+        net.run("a", "tc qdisc add dev va root netem delay 3s limit 10000")
+        rx = Receiver("b", "--mix mixed", taps=("vb",), idle=5000)
         send("a", "10.0.0.2", "--mix mixed")
         net.run("a", "ip link set va mtu 1280")
         res = rx.stop()
