@@ -431,7 +431,7 @@ CASES = {
          "action mirred ingress redirect dev va", "tc qdisc del dev qs0 clsact")),
     "flip netem": flips(("tc qdisc replace dev qs0 root netem delay 1ms duplicate 50%",
                          "tc qdisc del dev qs0 root")),
-    "flip down": flips(("ip link set qs0 down", "ip link set qs0 up")),
+    "flip down": flips(("ip link set qs0 down", "ip link set qs0 up; sleep 0.3"), fam=(V4,)),
 }
 
 

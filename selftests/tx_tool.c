@@ -308,8 +308,12 @@ static int do_send(void)
 	q = qoff_open(QOFF_KERNEL);
 	if (!q || (errno = -qoff_attach(q, fd, -1, DCID_LEN, 0, &s)))
 		die("attach");
-	if (o.connect && connect(fd, (void *)&dst, dlen))
-		die("connect");
+	/* With --loops the path may be gone for the moment */
+	for (i = 0; o.connect && connect(fd, (void *)&dst, dlen); i++) {
+		if (!o.loops || i == 1000)
+			die("connect");
+		usleep(10000);
+	}
 	if (o.seal) {
 		keys_of_test(&k);
 		p.keys = &k;
