@@ -190,7 +190,7 @@ int main(int argc, char **argv)
 	pid_t pid, child;
 
 	for (int i = 1; i < argc; i++)
-		interactive |= !strcmp(argv[i], "lab.interactive");
+		interactive |= !strcmp(argv[i], "lab-interactive");
 
 	mount_at("devtmpfs", "/dev", "devtmpfs", 0, NULL);
 	mount_at("proc", "/proc", "proc", 0, NULL);
