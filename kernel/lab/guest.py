@@ -220,7 +220,7 @@ def qemu_command(args, accel, kernel, results, run):
     if not args.no_panic_on_warn:
         words.append("panic_on_warn=1")
     if args.interactive:
-        words += ["lab.interactive", "quiet"]
+        words += ["lab-interactive", "quiet"]
     cmd = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
            "-cpu", cpu_model(), "-smp", str(args.smp), "-m", mem,
            "-kernel", image, "-initrd", ramdisk, "-append", " ".join(words + shlex.split(args.append))]
