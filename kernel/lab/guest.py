@@ -212,8 +212,9 @@ def qemu_command(args, accel, kernel, results, run):
     if args.kernel == "stock":
         image, ramdisk = f"/boot/vmlinuz-{kernel}", initramfs(kernel)
     else:
-        # PVH entry: the uncompressed image, so that TCG does not spend seconds unpacking one.
-        image, ramdisk = f"{kernel}/vmlinux", initramfs(None)
+        # PVH entry: the uncompressed image, so that TCG does not spend seconds unpacking one. Its
+        # C code runs before KASAN has its shadow, hence not with the debug kernel.
+        image, ramdisk = f"{kernel}/{'vmlinux' if args.kernel == 'base' else 'bzImage'}", initramfs(None)
     mem = args.mem or ("2G" if args.kernel == "debug" else "1G")
     words = ["console=ttyS0", "panic=-1", "oops=panic", "mitigations=off", "tsc=reliable",
              "net.ifnames=0", "no_timer_check"]
