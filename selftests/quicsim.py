@@ -682,7 +682,7 @@ def case_wire_faults():
             # Altered behind the checksum, qoffperf's TCP control connection may
             # be what breaks: it has no other protection. QUIC's bytes have, so
             # a run that ends must end with the right ones.
-            tries = 5 if "behind" in name else 1
+            tries = 10 if "behind" in name else 1
             while tries:
                 tries -= 1
                 try:
