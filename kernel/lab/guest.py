@@ -220,6 +220,8 @@ def qemu_command(args, accel, kernel, results, run):
              "net.ifnames=0", "no_timer_check"]
     if not args.no_panic_on_warn:
         words.append("panic_on_warn=1")
+    if args.kernel == "debug" and not args.kmemleak:
+        words.append("kmemleak=off")    # a stack trace for each allocation, for nothing
     if args.interactive:
         words += ["lab-interactive", "quiet"]
     cmd = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
@@ -252,6 +254,9 @@ def qemu_command(args, accel, kernel, results, run):
         cmd += ["-chardev", f"file,id=console,path={run}/console",
                 "-chardev", "stdio,id=out,signal=off"]
     cmd += ["-device", "virtserialport,chardev=out,name=lab.out", "-serial", "chardev:console"]
+    if args.kernel == "debug":
+        # Half of the ACPI code is about hot-plug, and ACPI is most of this kernel's boot under TCG.
+        cmd += ["-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"]
     for more in args.qemu:
         cmd += shlex.split(more)
     return cmd
