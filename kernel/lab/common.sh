@@ -23,7 +23,7 @@ need_root() {
 	[ "$(id -u)" = 0 ] || die "this needs root (mounts, chroot): run it as root or with sudo"
 }
 
-# Prints "name suffix" for each entry of the package list; suffix is "-", "backports" or "unpack".
+# Prints "name suffix" for each entry of the package list; suffix is "-" or "backports".
 lab_packages() {
 	sed -e 's/#.*//' -e 's/[[:space:]]*$//' -e '/^$/d' "$LAB_DIR/packages" |
 		while IFS=/ read -r name suffix; do echo "$name ${suffix:--}"; done
