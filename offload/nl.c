@@ -113,6 +113,33 @@ struct socket *qoff_nl_sock(struct genl_info *info, int attr)
 	return sock;
 }
 
+int qoff_nl_get_one(struct genl_info *info, int fd_attr, int id_attr,
+		    int (*fill)(struct sk_buff *skb, struct qoff_group *g,
+				u32 id, struct netlink_ext_ack *extack))
+{
+	struct qoff_group *g;
+	struct socket *sock;
+	struct qoff_reply r;
+	int err = -EINVAL;
+
+	sock = qoff_nl_sock(info, fd_attr);
+	if (IS_ERR(sock))
+		return PTR_ERR(sock);
+	if (GENL_REQ_ATTR_CHECK(info, id_attr))
+		goto out;
+	err = qoff_reply_start(&r, info);
+	if (err)
+		goto out;
+	g = qoff_nl_group(sock);
+	mutex_lock(&g->lock);
+	err = fill(r.skb, g, nla_get_u32(info->attrs[id_attr]), info->extack);
+	mutex_unlock(&g->lock);
+	err = qoff_reply_end(&r, info, err);
+out:
+	sockfd_put(sock);
+	return err;
+}
+
 int quic_offload_nl_sock_attach_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	u16 hdr_size = QOFF_RX_HDR_MIN, seg_size = QOFF_RX_SEG_MIN;

@@ -51,6 +51,13 @@ static inline struct qoff_group *qoff_nl_group(const struct socket *sock)
 	return qoff_sk(sock->sk)->group;
 }
 
+/* Answer a request for one object of the socket's group: @fill finds it under
+ * the group's lock and writes it, or sets extack and returns an errno.
+ */
+int qoff_nl_get_one(struct genl_info *info, int fd_attr, int id_attr,
+		    int (*fill)(struct sk_buff *skb, struct qoff_group *g,
+				u32 id, struct netlink_ext_ack *extack));
+
 int qoff_nl_require(struct genl_info *info, const int *attrs, unsigned int n);
 void qoff_nl_key(struct genl_info *info, const struct qoff_key_attrs *ka,
 		 bool hp, struct qoff_key_conf *conf);

@@ -158,34 +158,20 @@ static int qoff_ctx_fill(struct sk_buff *skb, struct qoff_ctx *ctx)
 			      QOFF_CNT_TX_SUPER, QOFF_CNT_TX_TAP);
 }
 
+static int qoff_ctx_fill_id(struct sk_buff *skb, struct qoff_group *g,
+			    u32 id, struct netlink_ext_ack *extack)
+{
+	struct qoff_ctx *ctx = xa_load(&g->ctxs, id);
+
+	if (!ctx) {
+		NL_SET_ERR_MSG(extack, "the group has no context with this id");
+		return -ENOENT;
+	}
+	return qoff_ctx_fill(skb, ctx);
+}
+
 int quic_offload_nl_ctx_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct qoff_group *g;
-	struct qoff_ctx *ctx;
-	struct socket *sock;
-	struct qoff_reply r;
-	int err = -EINVAL;
-
-	sock = qoff_nl_sock(info, QUIC_OFFLOAD_A_CTX_FD);
-	if (IS_ERR(sock))
-		return PTR_ERR(sock);
-	if (GENL_REQ_ATTR_CHECK(info, QUIC_OFFLOAD_A_CTX_ID))
-		goto out;
-	err = qoff_reply_start(&r, info);
-	if (err)
-		goto out;
-	g = qoff_nl_group(sock);
-	mutex_lock(&g->lock);
-	ctx = xa_load(&g->ctxs, nla_get_u32(info->attrs[QUIC_OFFLOAD_A_CTX_ID]));
-	if (ctx) {
-		err = qoff_ctx_fill(r.skb, ctx);
-	} else {
-		NL_SET_ERR_MSG(info->extack, "the group has no context with this id");
-		err = -ENOENT;
-	}
-	mutex_unlock(&g->lock);
-	err = qoff_reply_end(&r, info, err);
-out:
-	sockfd_put(sock);
-	return err;
+	return qoff_nl_get_one(info, QUIC_OFFLOAD_A_CTX_FD,
+			       QUIC_OFFLOAD_A_CTX_ID, qoff_ctx_fill_id);
 }

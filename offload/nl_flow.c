@@ -347,34 +347,20 @@ static int qoff_flow_fill(struct sk_buff *skb, const struct qoff_flow *flow)
 			      QOFF_CNT_RX_BATCHES, QOFF_CNT_RX_DROP_FULL);
 }
 
+static int qoff_flow_fill_id(struct sk_buff *skb, struct qoff_group *g,
+			     u32 id, struct netlink_ext_ack *extack)
+{
+	struct qoff_flow *flow = xa_load(&g->flows, id);
+
+	if (!flow) {
+		NL_SET_ERR_MSG(extack, "the group has no flow with this id");
+		return -ENOENT;
+	}
+	return qoff_flow_fill(skb, flow);
+}
+
 int quic_offload_nl_flow_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct qoff_flow *flow;
-	struct qoff_group *g;
-	struct socket *sock;
-	struct qoff_reply r;
-	int err = -EINVAL;
-
-	sock = qoff_nl_sock(info, QUIC_OFFLOAD_A_FLOW_FD);
-	if (IS_ERR(sock))
-		return PTR_ERR(sock);
-	if (GENL_REQ_ATTR_CHECK(info, QUIC_OFFLOAD_A_FLOW_ID))
-		goto out;
-	err = qoff_reply_start(&r, info);
-	if (err)
-		goto out;
-	g = qoff_nl_group(sock);
-	mutex_lock(&g->lock);
-	flow = xa_load(&g->flows, nla_get_u32(info->attrs[QUIC_OFFLOAD_A_FLOW_ID]));
-	if (flow) {
-		err = qoff_flow_fill(r.skb, flow);
-	} else {
-		NL_SET_ERR_MSG(info->extack, "the group has no flow with this id");
-		err = -ENOENT;
-	}
-	mutex_unlock(&g->lock);
-	err = qoff_reply_end(&r, info, err);
-out:
-	sockfd_put(sock);
-	return err;
+	return qoff_nl_get_one(info, QUIC_OFFLOAD_A_FLOW_FD,
+			       QUIC_OFFLOAD_A_FLOW_ID, qoff_flow_fill_id);
 }
