@@ -17,33 +17,42 @@ EVENTS = {
     "sent": "net/net_dev_start_xmit",
     "received": "net/netif_receive_skb",
 }
-_HIST = "hist:keys=name:vals=hitcount"
 
 
-class Tracepoint:
-    """Hits of one tracepoint by interface name, through a histogram trigger."""
+class Histogram:
+    """A histogram trigger on an event."""
 
-    def __init__(self, end, event):
+    def __init__(self, end, event, keys):
         self.end = end.kernel()
         self.dir = f"{TRACEFS}/events/{event}"
-        self.hist = f"{self.dir}/hist"
+        self.trigger = f"hist:keys={keys}:vals=hitcount"
 
     def start(self):
         """Count from zero."""
         self.stop()
-        self.end.write(f"{self.dir}/trigger", _HIST)
+        self.end.write(f"{self.dir}/trigger", self.trigger)
+
+    def read(self):
+        """The histogram as the kernel prints it."""
+        return self.end.read(f"{self.dir}/hist")
+
+    def stop(self):
+        """Remove the trigger, if there is one."""
+        self.end.run(["sh", "-c", f"echo '!{self.trigger}' > {self.dir}/trigger"],
+                     check=False)
+
+
+class Tracepoint(Histogram):
+    """Hits of one tracepoint by interface name."""
+
+    def __init__(self, end, event):
+        super().__init__(end, event, "name")
 
     def hits(self):
         """Hits for the end's interface so far."""
         name = re.escape(self.end.netif)
-        found = re.search(rf"{{ name: {name}\s*}} hitcount:\s*(\d+)",
-                          self.end.read(self.hist))
+        found = re.search(rf"{{ name: {name}\s*}} hitcount:\s*(\d+)", self.read())
         return int(found.group(1)) if found else 0
-
-    def stop(self):
-        """Remove the trigger, if there is one."""
-        self.end.run(["sh", "-c", f"echo '!{_HIST}' > {self.dir}/trigger"],
-                     check=False)
 
 
 def _cpu_busy(end):
@@ -85,31 +94,18 @@ def _wire_frames(end):
     return int(end.read(f"/sys/class/net/{end.netif}/statistics/tx_packets"))
 
 
-class Syscalls:
-    """System calls by program name, through a histogram trigger."""
-
-    HIST = "hist:keys=common_pid.execname:vals=hitcount"
+class Syscalls(Histogram):
+    """System calls by program name."""
 
     def __init__(self, end):
-        self.end = end.kernel()
-        self.dir = f"{TRACEFS}/events/raw_syscalls/sys_enter"
-
-    def start(self):
-        """Count from zero."""
-        self.stop()
-        self.end.write(f"{self.dir}/trigger", self.HIST)
+        super().__init__(end, "raw_syscalls/sys_enter", "common_pid.execname")
 
     def of(self, program):
         """Calls made by processes of that name so far."""
-        text = self.end.read(f"{self.dir}/hist")
+        text = self.read()
         hits = re.findall(rf"common_pid: {re.escape(program[:15])}\s*\[\s*\d+\s*\]"
                           r"\s*} hitcount:\s*(\d+)", text)
         return sum(int(h) for h in hits)
-
-    def stop(self):
-        """Remove the trigger, if there is one."""
-        self.end.run(["sh", "-c", f"echo '!{self.HIST}' > {self.dir}/trigger"],
-                     check=False)
 
 
 def _tcp_retransmits(end):

@@ -13,6 +13,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import time
 
 import ksft
 
@@ -55,6 +56,18 @@ class End:
         prefix = self.prefix if self.prefix[:1] == ["ssh"] else []
         return End(prefix, self.netif, self.addr)
 
+    def wait_listening(self, proc, port, limit=20):
+        """Wait until the server proc, started here, listens on a TCP port."""
+        until = time.monotonic() + limit
+        while time.monotonic() < until:
+            if proc.poll() is not None:
+                raise CmdError(f"{shlex.join(proc.args)}: exit {proc.returncode}: "
+                               f"{proc.stderr.read()}")
+            if f":{port}" in self.run(f"ss -Htln sport = :{port}"):
+                return
+            time.sleep(0.05)
+        raise CmdError(f"{shlex.join(proc.args)}: does not listen on port {port}")
+
     def read(self, path):
         """Contents of a file here."""
         return self.run(["cat", path])
@@ -74,6 +87,10 @@ class Pair:
         self.made = []
         self.tx = None
         self.rx = None
+
+    def on_cpu(self, cpu, cmd):
+        """cmd (a list), on that CPU if each end was given its own."""
+        return ["taskset", "-c", str(cpu)] + cmd if self.pinned else cmd
 
     def close(self):
         """Remove what was made, newest first."""

@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-import time
 
 import count
 import ends
@@ -80,10 +79,6 @@ def sha256_of(path):
     return digest.hexdigest()
 
 
-def _pinned(pair, cpu, cmd):
-    return ["taskset", "-c", str(cpu)] + cmd if pair.pinned else cmd
-
-
 def _ktls_tx(end):
     """Sockets so far whose sending TLS is the kernel's."""
     try:
@@ -93,21 +88,10 @@ def _ktls_tx(end):
     return int(found.group(1)) if found else 0
 
 
-def _wait_listening(end, proc, limit=20):
-    until = time.monotonic() + limit
-    while time.monotonic() < until:
-        if proc.poll() is not None:
-            raise ends.CmdError(f"nginx left with {proc.returncode}: {proc.stderr.read()}")
-        if ":4443" in end.run("ss -Htln sport = :4443"):
-            return
-        time.sleep(0.05)
-    raise ends.CmdError("nginx does not listen")
-
-
 def _download(pair, proto, top, name="file"):
     out = f"{top}/got"
     version = "--http2" if proto == "http2" else "--http1.1"
-    text = pair.rx.run(_pinned(pair, 1, [
+    text = pair.rx.run(pair.on_cpu(1, [
         "curl", "-sS", "-k", version, "-o", out, "-w",
         "%{http_version} %{size_download} %{time_pretransfer} %{time_total}",
         f"https://{pair.tx.addr}:4443/{name}"]), timeout=3600)
@@ -129,12 +113,12 @@ def row(pair, proto, offload, top, size, sha256):
         f.write(_CONF.format(dir=top, addr=pair.tx.addr, http2=http2,
                              sendfile=sendfile, ktls=ktls))
     shutil.copyfile(conf, f"{top}/www/nginx.conf.txt")
-    server = pair.tx.popen(_pinned(pair, 0, ["nginx", "-e", f"{top}/error.log",
+    server = pair.tx.popen(pair.on_cpu(0, ["nginx", "-e", f"{top}/error.log",
                                              "-c", conf]),
                            stderr=subprocess.PIPE)
     meter = count.Meter(pair, ("nginx", "curl"))
     try:
-        _wait_listening(pair.tx, server)
+        pair.tx.wait_listening(server, 4443)
         # A small one first, which loads programs and ciphers
         _download(pair, proto, top, "nginx.conf.txt")
         tls_before = _ktls_tx(pair.tx)

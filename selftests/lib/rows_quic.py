@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import subprocess
-import time
 
 import count
 import ends
@@ -21,22 +20,6 @@ _MODES = {
 }
 
 
-def _pinned(pair, cpu, cmd):
-    return ["taskset", "-c", str(cpu)] + cmd if pair.pinned else cmd
-
-
-def _wait_listening(end, proc, port, limit=20):
-    until = time.monotonic() + limit
-    while time.monotonic() < until:
-        if proc.poll() is not None:
-            raise ends.CmdError(f"qoffperf server left with {proc.returncode}: "
-                                f"{proc.stderr.read()}")
-        if f":{port}" in end.run(f"ss -Htln sport = :{port}"):
-            return
-        time.sleep(0.05)
-    raise ends.CmdError("qoffperf server does not listen")
-
-
 def row(pair, offload, path, size, sha256, mix, cipher, port=4433):
     """Run one QUIC row; the switches are set already.
 
@@ -46,16 +29,16 @@ def row(pair, offload, path, size, sha256, mix, cipher, port=4433):
     out = os.path.join(os.path.dirname(os.path.dirname(path)), "got")
     if not shutil.which("qoffperf"):
         raise ksft.SkipAll("qoffperf is not in PATH: make tools")
-    server = pair.tx.popen(_pinned(pair, 0, [
+    server = pair.tx.popen(pair.on_cpu(0, [
         "qoffperf", "-s", "-B", pair.tx.addr, "-p", str(port), "-F", path, "-i", "0"]),
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    client = _pinned(pair, 1, [
+    client = pair.on_cpu(1, [
         "qoffperf", "-c", pair.tx.addr, "-p", str(port), "--reverse", "--mix", mix,
         "--cipher", cipher, "--hash", "none", "-O", out, "--cc", "fixed", "-i", "0", "--json"] +
         _MODES[offload])
     meter = count.Meter(pair, ("qoffperf", "qoffperf"))
     try:
-        _wait_listening(pair.tx, server, port)
+        pair.tx.wait_listening(server, port)
         pair.rx.run(client + ["-n", str(min(size, 1 << 16))], timeout=600)
         meter.start()
         text = pair.rx.run(client + ["-n", str(size)], timeout=3600)
