@@ -20,6 +20,25 @@ static u64 cmd_slot_addr(struct nm_fn *fn, unsigned int slot)
 }
 
 /*
+ * Reads mailbox @num of a chain from @at; @misaligned is the status for an
+ * address that cannot be one.
+ */
+static enum nm_deliv cmd_mbox(struct nm_fn *fn, const struct nm_cmd_entry *e,
+			      u64 at, u32 num, enum nm_deliv misaligned,
+			      struct nm_mbox *mb)
+{
+	if (!at || at & (NM_MBOX_ALIGN - 1))
+		return misaligned;
+	if (!nm_dma_read(fn, at, mb, sizeof(*mb)))
+		return NM_DELIV_FW;
+	if (mb->token != e->token)
+		return NM_DELIV_TOKEN;
+	if (be32toh(mb->block_num) != num)
+		return NM_DELIV_BLOCK_NUM;
+	return NM_DELIV_OK;
+}
+
+/*
  * Input beyond the first 16 bytes, one mailbox after another. The chain is the
  * guest's: its length is bounded by the command's, never by its own links.
  */
@@ -27,6 +46,7 @@ static enum nm_deliv cmd_gather(struct nm_fn *fn, const struct nm_cmd_entry *e,
 				u8 *buf, u32 len)
 {
 	u64 at = be64toh(e->in_ptr);
+	enum nm_deliv st;
 	struct nm_mbox mb;
 	u32 done, num = 0;
 
@@ -34,14 +54,9 @@ static enum nm_deliv cmd_gather(struct nm_fn *fn, const struct nm_cmd_entry *e,
 	for (done = sizeof(e->in); done < len; done += NM_MBOX_DATA, num++) {
 		u32 part = len - done < NM_MBOX_DATA ? len - done : NM_MBOX_DATA;
 
-		if (!at || at & (NM_MBOX_ALIGN - 1))
-			return NM_DELIV_IN_PTR_ALIGN;
-		if (!nm_dma_read(fn, at, &mb, sizeof(mb)))
-			return NM_DELIV_FW;
-		if (mb.token != e->token)
-			return NM_DELIV_TOKEN;
-		if (be32toh(mb.block_num) != num)
-			return NM_DELIV_BLOCK_NUM;
+		st = cmd_mbox(fn, e, at, num, NM_DELIV_IN_PTR_ALIGN, &mb);
+		if (st != NM_DELIV_OK)
+			return st;
 		memcpy(buf + done, mb.data, part);
 		at = be64toh(mb.next);
 	}
@@ -53,20 +68,16 @@ static enum nm_deliv cmd_scatter(struct nm_fn *fn, const struct nm_cmd_entry *e,
 				 const u8 *buf, u32 len)
 {
 	u64 at = be64toh(e->out_ptr);
+	enum nm_deliv st;
 	struct nm_mbox mb;
 	u32 done, num = 0;
 
 	for (done = sizeof(e->out); done < len; done += NM_MBOX_DATA, num++) {
 		u32 part = len - done < NM_MBOX_DATA ? len - done : NM_MBOX_DATA;
 
-		if (!at || at & (NM_MBOX_ALIGN - 1))
-			return NM_DELIV_OUT_PTR_ALIGN;
-		if (!nm_dma_read(fn, at, &mb, sizeof(mb)))
-			return NM_DELIV_FW;
-		if (mb.token != e->token)
-			return NM_DELIV_TOKEN;
-		if (be32toh(mb.block_num) != num)
-			return NM_DELIV_BLOCK_NUM;
+		st = cmd_mbox(fn, e, at, num, NM_DELIV_OUT_PTR_ALIGN, &mb);
+		if (st != NM_DELIV_OK)
+			return st;
 		if (buf && !nm_dma_write(fn, at, buf + done, part))
 			return NM_DELIV_FW;
 		at = be64toh(mb.next);
