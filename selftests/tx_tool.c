@@ -638,12 +638,22 @@ static void udp_read(int fd, const struct qoff_keys *k)
 		got(k, buf + off, size && size < n - off ? size : n - off);
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ll + ts.tv_nsec / 1000000;
+}
+
 static int do_recv(void)
 {
 	int total = o.count * o.nseg * (o.loops ?: 1), i, n;
 	struct pollfd pfd[MAX_TAPS + 3];
 	int nfd;
 	struct qoff_keys k = {};
+	unsigned int seen, before = 0;
+	int64_t quiet = 0;
 	bool quit = false;
 
 	make_wants();
@@ -659,10 +669,18 @@ static int do_recv(void)
 	nfd = n;
 	printf("ready\n");
 	fflush(stdout);
-	/* Until all came, or stdin was closed and nothing came for a while */
+	/* Until all came, or stdin was closed and nothing of ours came for a while:
+	 * a port that goes up and down has frames of its own on the wire.
+	 */
 	for (;;) {
-		n = poll(pfd, nfd, quit ? o.timeout_ms : -1);
-		if (n <= 0)
+		seen = r.good + r.dup + r.bad + r.frames + r.tapleak;
+		if (seen != before)
+			quiet = now_ms() + o.timeout_ms;
+		before = seen;
+		if (quit && now_ms() >= quiet)
+			break;
+		n = poll(pfd, nfd, quit ? quiet - now_ms() : -1);
+		if (n < 0)
 			break;
 		if (pfd[0].revents)
 			udp_read(pfd[0].fd, &k);
@@ -671,6 +689,7 @@ static int do_recv(void)
 
 			if (read(0, &c, 1) <= 0) {
 				quit = true;
+				quiet = now_ms() + o.timeout_ms;
 				pfd[1].fd = -1;
 			}
 		}
