@@ -12,7 +12,7 @@
 #include "net.h"
 #include "session.h"
 
-#define DIAL_TIMEOUT	10
+#define DIAL_TIMEOUT	30
 #define SETUP_TIMEOUT	60
 
 /* @len bytes for one purpose: random, or made from the fixed secret. */

@@ -11,7 +11,7 @@
 #include "net.h"
 #include "session.h"
 
-#define HELLO_TIMEOUT	30
+#define HELLO_TIMEOUT	60
 
 static int refuse(struct session *s, const char *why)
 {

@@ -24,20 +24,45 @@ result() {
 	fi
 }
 
-# run NAME WANTED-IN-JSON HOST CLIENT-OPTIONS...: the server sends (-R) over veth.
-run() {
-	name=$1; want=$2; host=$3
-	shift 3
+# transfer HOST CLIENT-OPTIONS...: the server sends (-R) over veth, and the bytes are right.
+transfer() {
+	host=$1
+	shift
 	ip netns exec tx timeout 300 "$Q" -s -1 --json >"$DIR/server" 2>&1 &
 	server=$!
 	ip netns exec rx timeout 300 "$Q" --json -c "$host" -n "$SIZE" -R "$@" \
 		>"$DIR/out" 2>&1
 	code=$?
 	wait $server || code=$?
-	for w in '"sha256_ok": true' "$want"; do
-		grep -Eq "$w" "$DIR/out" || code=1
+	# For whoever wonders later how near a count was
+	sed -n 's/^  "\(sends\|seg.*_per_send\|retransmits\|key_updates\)": /# \1 /p' "$DIR/out"
+	grep -q '"sha256_ok": true' "$DIR/out" && return $code
+}
+
+# run NAME WANTED-IN-JSON HOST CLIENT-OPTIONS...
+run() {
+	name=$1; want=$2
+	shift 2
+	transfer "$@" && grep -Eq "$want" "$DIR/out"
+	result $? "$name"
+}
+
+# lossy NAME HOST CLIENT-OPTIONS...: as run, and something was lost on the way. A whole
+# super-packet is one skb to the queue, so a short transfer may get through without a loss:
+# then it is made again, and only its bytes have to be right.
+lossy() {
+	name=$1
+	shift
+	tries=10
+	while transfer "$@"; do
+		if grep -Eq '"retransmits": [1-9]' "$DIR/out"; then
+			result 0 "$name"
+			return
+		fi
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || break
 	done
-	result $code "$name"
+	result 1 "$name"
 }
 
 netem() {
@@ -68,13 +93,14 @@ for e in tx/1 rx/2; do
 	ip netns exec "${e%/*}" ethtool -K veth0 gro on tso off
 done
 
-# Counts are the point: one send and one receive for many datagrams.
+# Counts are the point: one send for many datagrams. With a fixed window, because a growing
+# one opens in steps that depend on when acknowledgements arrive.
 many='"segments_per_send": [3-9][0-9]'
 for mix in paper mixed; do
 	run "super, $mix: sealed and opened in the kernel" "$many" 10.9.0.1 \
-		--mix $mix --offload kernel
+		--mix $mix --offload kernel --cc fixed
 	run "super, $mix: RAW, sealed in user space" "$many" 10.9.0.1 \
-		--mix $mix --offload kernel --raw
+		--mix $mix --offload kernel --cc fixed --raw
 done
 for cipher in aes-256-gcm chacha20-poly1305 aes-128-ccm; do
 	run "super, $cipher over IPv6" '"backend": "kernel"' fd09::1 --mix mixed \
@@ -84,7 +110,7 @@ run "super, no connection ID, three connections" '"backend": "kernel"' 10.9.0.1 
 	--dcid-len 0 --offload kernel -P 3
 run "super, 20 bytes of connection ID, ECN" '"backend": "kernel"' 10.9.0.1 \
 	--dcid-len 20 --offload kernel --ecn
-run "super, key updates" '"key_updates": [2-9]' 10.9.0.1 --offload kernel \
+run "super, key updates" '"key_updates": ([2-9]|[1-9][0-9])' 10.9.0.1 --offload kernel \
 	--key-update-every 200
 bench "super, sealed in the kernel" --mix mixed --seal kernel
 bench "super, RAW" --mix mixed --seal none --offload kernel
@@ -96,13 +122,13 @@ for m in "super super kernel" "super super user" "single single user" \
 	 "segment gro user"; do
 	# shellcheck disable=SC2086 # three words
 	set -- $m
-	run "loss, reordering, duplicates: $1, $3" '"retransmits": [1-9]' \
+	lossy "loss, reordering, duplicates: $1, $3" \
 		10.9.0.1 --mix mixed --mode "$1" --rx "$2" --offload "$3"
 done
 run "loss and key updates" '"key_updates": [1-9]' 10.9.0.1 --offload kernel \
 	--key-update-every 200
 netem loss 10% delay 1ms
-run "a tenth lost" '"retransmits": [1-9]' 10.9.0.1 --offload kernel --mix mixed
+lossy "a tenth lost" 10.9.0.1 --offload kernel --mix mixed
 
 echo "1..$n"
 rm -rf "$DIR"

@@ -55,7 +55,7 @@ run() {
 refuse() {
 	name=$1; code=$2; text=$3
 	shift 3
-	timeout 20 "$Q" "$@" >"$DIR/out" 2>&1
+	timeout 120 "$Q" "$@" >"$DIR/out" 2>&1
 	[ $? -eq "$code" ] && grep -q -- "$text" "$DIR/out"
 	result $? "$name"
 }
@@ -86,9 +86,9 @@ run "one byte" '"bytes": 1,' -c 127.0.0.1 -n 1 --mode single --rx single
 head -c 5000003 /dev/urandom >"$DIR/in"
 run "a file, stored" '"bytes": 5000003' -c 127.0.0.1 -F "$DIR/in" --hash after \
 	--mode mmsg --rx gro
-timeout 60 "$Q" -s -1 -i 0 -F "$DIR/in" >"$DIR/server" 2>&1 &
+timeout 120 "$Q" -s -1 -i 0 -F "$DIR/in" >"$DIR/server" 2>&1 &
 server=$!
-timeout 60 "$Q" -c 127.0.0.1 -R -i 0 -O "$DIR/copy" --mode single --rx single \
+timeout 120 "$Q" -c 127.0.0.1 -R -i 0 -O "$DIR/copy" --mode single --rx single \
 	>"$DIR/out" 2>&1 && wait "$server" && cmp "$DIR/in" "$DIR/copy"
 result $? "a file, downloaded: the copy is equal"
 server=
