@@ -103,49 +103,6 @@ void nm_pkt_parse(struct nm_pkt *p, const u8 *data, u32 len)
 		parse_ipv6(p);
 }
 
-u16 nm_csum_add(u16 a, u16 b)
-{
-	u32 s = (u32)a + b;
-
-	return (s & 0xffff) + (s >> 16);
-}
-
-static u64 csum64_add(u64 s, const u8 *p)
-{
-	u64 v;
-
-	memcpy(&v, p, sizeof(v));
-	s += v;
-	return s + (s < v);
-}
-
-/* Four sums side by side, as each addition waits for its own carry only. */
-u16 nm_csum(const void *data, u32 len)
-{
-	u64 s[4] = { };
-	const u8 *p = data;
-	u64 v = 0;
-	u32 i;
-
-	for (; len >= 32; len -= 32, p += 32)
-		for (i = 0; i < 4; i++)
-			s[i] = csum64_add(s[i], p + i * 8);
-	for (; len >= 8; len -= 8, p += 8)
-		s[0] = csum64_add(s[0], p);
-	if (len) {
-		memcpy(&v, p, len);
-		s[1] = csum64_add(s[1], (const u8 *)&v);
-	}
-	v = 0;
-	for (i = 0; i < 4; i++)
-		v += (s[i] & 0xffffffff) + (s[i] >> 32);
-	v = (v & 0xffffffff) + (v >> 32);
-	v = (v & 0xffff) + (v >> 16);
-	v = (v & 0xffff) + (v >> 16);
-	v = (v & 0xffff) + (v >> 16);
-	return be16toh(v);
-}
-
 u16 nm_csum_pseudo(const struct nm_pkt *p, u32 len)
 {
 	const u8 *ip = p->data + p->l3_off;
@@ -202,13 +159,18 @@ void nm_csum_set_ip(const struct nm_pkt *p, u8 *frame)
 
 void nm_csum_set_l4(const struct nm_pkt *p, u8 *frame)
 {
+	if (p->l4_off)
+		nm_csum_set_l4_from(p, frame, p->ip_end, 0);
+}
+
+void nm_csum_set_l4_from(const struct nm_pkt *p, u8 *frame, u32 at, u16 rest)
+{
 	u32 len = p->ip_end - p->l4_off;
 	u16 s;
 
-	if (!p->l4_off)
-		return;
 	nm_wr16(frame + csum_field(p), 0);
-	s = ~nm_csum_add(nm_csum(frame + p->l4_off, len), nm_csum_pseudo(p, len));
+	s = nm_csum_add(nm_csum(frame + p->l4_off, at - p->l4_off), rest);
+	s = ~nm_csum_add(s, nm_csum_pseudo(p, len));
 	if (p->l4_proto == NM_IP_UDP && !s)
 		s = 0xffff;
 	nm_wr16(frame + csum_field(p), s);

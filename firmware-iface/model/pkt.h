@@ -47,6 +47,14 @@ void nm_pkt_parse(struct nm_pkt *p, const u8 *data, u32 len);
 /* Ones' complement sum, not folded further than 16 bits, big endian order */
 u16 nm_csum(const void *data, u32 len);
 u16 nm_csum_add(u16 a, u16 b);
+/* Copies @len bytes and returns their sum */
+u16 nm_csum_copy(void *dst, const void *src, u32 len);
+/* What @sum counts for behind an odd number of bytes */
+static inline u16 nm_csum_at(u32 off, u16 sum)
+{
+	return off & 1 ? (u16)(sum << 8 | sum >> 8) : sum;
+}
+
 /* Sum of the pseudo header for L4 length @len */
 u16 nm_csum_pseudo(const struct nm_pkt *p, u32 len);
 bool nm_csum_ip_ok(const struct nm_pkt *p);
@@ -57,5 +65,7 @@ bool nm_csum_l4_verdict(const struct nm_pkt *p, u16 sum);
 /* Write checksums of a frame that the caller owns */
 void nm_csum_set_ip(const struct nm_pkt *p, u8 *frame);
 void nm_csum_set_l4(const struct nm_pkt *p, u8 *frame);
+/* The same with the sum from @at (even from the L4 header) to the end at hand */
+void nm_csum_set_l4_from(const struct nm_pkt *p, u8 *frame, u32 at, u16 rest);
 
 #endif /* NM_PKT_H */

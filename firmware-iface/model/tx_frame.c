@@ -7,6 +7,7 @@
 #include "wire.h"
 
 #define FRAME_BUF	(NM_FRAME_MAX + 256)
+#define FRAME_SPLIT	128	/* no headers behind it: summed while copied */
 #define LSO_MAX_HDR	256
 #define TCP_FIN_PSH	0x09
 #define TCP_CWR		0x80
@@ -36,18 +37,32 @@ static void iov_take(struct iov_cursor *c, u8 *dst, u32 len)
 	}
 }
 
-/* Checksums as asked, padding, the port's limit, and out. */
-static void frame_out(struct nm_fn *fn, u8 *frame, u32 len, u8 cs_flags)
+/* As iov_take(), and the sum of what was copied */
+static u16 iov_take_sum(struct iov_cursor *c, u8 *dst, u32 len)
 {
-	struct nm_pkt p;
+	u32 off = 0;
+	u16 sum = 0;
 
-	if (cs_flags & NM_ETH_CSUM_KNOWN) {
-		nm_pkt_parse(&p, frame, len);
-		if (cs_flags & NM_ETH_L3_CSUM)
-			nm_csum_set_ip(&p, frame);
-		if (cs_flags & NM_ETH_L4_CSUM && !p.bad_len)
-			nm_csum_set_l4(&p, frame);
+	while (off < len && c->nr) {
+		u32 left = c->iov->len - c->off;
+		u32 part = left < len - off ? left : len - off;
+		u16 s = nm_csum_copy(dst + off, c->iov->p + c->off, part);
+
+		sum = nm_csum_add(sum, nm_csum_at(off, s));
+		off += part;
+		c->off += part;
+		if (c->off == c->iov->len) {
+			c->iov++;
+			c->nr--;
+			c->off = 0;
+		}
 	}
+	return sum;
+}
+
+/* Padding and out */
+static void frame_out(struct nm_fn *fn, u8 *frame, u32 len)
+{
 	if (len < NM_FRAME_MIN) {
 		memset(frame + len, 0, NM_FRAME_MIN - len);
 		len = NM_FRAME_MIN;
@@ -68,6 +83,49 @@ static u8 *insert_vlan(u8 *frame, const struct nm_wqe_eth *eth)
 	return frame;
 }
 
+/*
+ * Fills the frame behind its first @have bytes and makes the checksums. Where
+ * the headers lie in front of a split, what follows it is summed while it is
+ * copied.
+ */
+static void frame_fill(struct iov_cursor *c, u8 *frame, u32 have, u32 len,
+		       u8 cs_flags)
+{
+	u32 split = len < FRAME_SPLIT ? len : FRAME_SPLIT;
+	struct nm_pkt p;
+	bool fused;
+
+	if (!(cs_flags & NM_ETH_CSUM_KNOWN)) {
+		iov_take(c, frame + have, len - have);
+		return;
+	}
+	if (have < split) {
+		iov_take(c, frame + have, split - have);
+		have = split;
+	}
+	if (!(have & 1) && have < len) {
+		/* The parser looks at the length, and at headers only. */
+		memset(frame + have, 0, len - have < 64 ? len - have : 64);
+		nm_pkt_parse(&p, frame, len);
+		fused = p.l4_off && p.l4_off + 20u <= have && p.ip_end == len &&
+			cs_flags & NM_ETH_L4_CSUM && !p.bad_len &&
+			!(p.l4_off & 1);
+		if (fused) {
+			if (cs_flags & NM_ETH_L3_CSUM)
+				nm_csum_set_ip(&p, frame);
+			nm_csum_set_l4_from(&p, frame, have,
+					    iov_take_sum(c, frame + have, len - have));
+			return;
+		}
+	}
+	iov_take(c, frame + have, len - have);
+	nm_pkt_parse(&p, frame, len);
+	if (cs_flags & NM_ETH_L3_CSUM)
+		nm_csum_set_ip(&p, frame);
+	if (cs_flags & NM_ETH_L4_CSUM && !p.bad_len)
+		nm_csum_set_l4(&p, frame);
+}
+
 u8 nm_tx_send(struct nm_fn *fn, struct nm_sq *sq, struct nm_wqe *w)
 {
 	struct iov_cursor c = { .iov = w->iov, .nr = w->nr_iov };
@@ -85,12 +143,12 @@ u8 nm_tx_send(struct nm_fn *fn, struct nm_sq *sq, struct nm_wqe *w)
 	}
 	if (w->hdr_len)
 		memcpy(frame, w->hdr, w->hdr_len);
-	iov_take(&c, frame + w->hdr_len, w->bytes);
+	frame_fill(&c, frame, w->hdr_len, len, w->eth->cs_flags);
 	if (vlan) {
 		frame = insert_vlan(frame, w->eth);
 		len += 4;
 	}
-	frame_out(fn, frame, len, w->eth->cs_flags);
+	frame_out(fn, frame, len);
 	return 0;
 }
 
@@ -168,6 +226,26 @@ static void lso_patch(struct lso *l, u8 *frame, u32 i, u32 off, u32 part,
 		l4[13] &= ~TCP_CWR;
 }
 
+/* The parse of the headers holds for every segment, but for its lengths. */
+static void lso_segment(struct lso *l, struct iov_cursor *c, u8 *frame, u32 part,
+			u8 cs_flags)
+{
+	u32 len = l->hdr_len + part;
+	struct nm_pkt p = l->p;
+
+	p.data = frame;
+	p.len = len;
+	p.ip_end = len;
+	p.bad_len = false;
+	if (cs_flags & NM_ETH_L3_CSUM)
+		nm_csum_set_ip(&p, frame);
+	if (cs_flags & NM_ETH_L4_CSUM)
+		nm_csum_set_l4_from(&p, frame, l->hdr_len,
+				    iov_take_sum(c, frame + l->hdr_len, part));
+	else
+		iov_take(c, frame + l->hdr_len, part);
+}
+
 u8 nm_tx_lso(struct nm_fn *fn, struct nm_sq *sq, struct nm_wqe *w)
 {
 	struct iov_cursor c = { .iov = w->iov, .nr = w->nr_iov };
@@ -188,9 +266,9 @@ u8 nm_tx_lso(struct nm_fn *fn, struct nm_sq *sq, struct nm_wqe *w)
 		u32 part = w->bytes - off < mss ? w->bytes - off : mss;
 
 		memcpy(frame, l.hdr, l.hdr_len);
-		iov_take(&c, frame + l.hdr_len, part);
 		lso_patch(&l, frame, i, off, part, off + part == w->bytes);
-		frame_out(fn, frame, l.hdr_len + part, w->eth->cs_flags);
+		lso_segment(&l, &c, frame, part, w->eth->cs_flags);
+		frame_out(fn, frame, l.hdr_len + part);
 	}
 	return 0;
 }
