@@ -5,21 +5,12 @@
  */
 #include <errno.h>
 
-#include "model.h"
+#include "health.h"
 #include "trace.h"
 
-#define FW_MAJOR	28
-#define FW_MINOR	39
-#define FW_SUB		1002
 #define CMDIF_REV	5
-
-/* A clock of 1 GHz; the health counter moves every 10 ms of it. */
-static u32 bar_health_counter(struct nm_fn *fn)
-{
-	if (fn->regs.counter_frozen)
-		return 0x5555;
-	return (nm_clock_ns() - fn->model->epoch_ns) / 10000000;
-}
+#define FW_INIT_MS	2000
+#define NIC_IFC_SHIFT	8
 
 static u32 bar_reg_read(struct nm_fn *fn, u32 off)
 {
@@ -27,27 +18,30 @@ static u32 bar_reg_read(struct nm_fn *fn, u32 off)
 
 	switch (off) {
 	case NM_REG_FW_REV:
-		return FW_MINOR << 16 | FW_MAJOR;
+		return NM_FW_MINOR << 16 | NM_FW_MAJOR;
 	case NM_REG_CMDIF_REV:
-		return CMDIF_REV << 16 | FW_SUB;
+		return CMDIF_REV << 16 | NM_FW_SUB;
 	case NM_REG_CMDQ_HI:
 		return fn->regs.cmdq_hi;
 	case NM_REG_CMDQ_LO:
-		/* nic_interface, bits 9:8, reads 0: the full driver */
 		return (fn->regs.cmdq_lo & ~0xfffu) |
+		       nm_health_nic_ifc(fn) << NIC_IFC_SHIFT |
 		       NM_CMD_SIZE_LOG << 4 | NM_CMD_STRIDE_LOG;
 	case NM_REG_INITIALIZING:
-		return fn->regs.initializing;
-	case NM_REG_HEALTH_FW_VER:
-		return FW_MAJOR << 24 | FW_MINOR << 16 | FW_SUB;
-	case NM_REG_HEALTH_SYND:
-		return fn->regs.synd << 16;
+		return nm_health_initializing(fn);
+	case NM_REG_HEALTH ... NM_REG_HEALTH_END - 1:
+		return nm_health_read(fn, off);
+	case NM_REG_CMD_Q_INIT_TO:
+		/* Both time-outs or none: milliseconds, multiplier 0 */
+		return fn->model->opts.cmd_timeout_ms ? FW_INIT_MS : 0;
+	case NM_REG_CMD_EXEC_TO:
+		return fn->model->opts.cmd_timeout_ms;
 	case NM_REG_TIMER_HI:
 		return (nm_clock_ns() - fn->model->epoch_ns) >> 32;
 	case NM_REG_TIMER_LO:
 		return nm_clock_ns() - fn->model->epoch_ns;
 	case NM_REG_HEALTH_COUNTER:
-		return bar_health_counter(fn);
+		return nm_health_counter(fn);
 	case NM_REG_REAL_TIME_HI:
 		t = nm_real_ns();
 		return t / 1000000000;
@@ -97,6 +91,7 @@ static int bar_reg_write(struct nm_fn *fn, u32 off, const void *buf, u32 len)
 		break;
 	case NM_REG_CMDQ_LO:
 		fn->regs.cmdq_lo = v;
+		nm_health_set_nic_ifc(fn, v >> NIC_IFC_SHIFT & 7);
 		break;
 	case NM_REG_CMD_DOORBELL:
 		nm_db_push(fn, NM_DB_CMD, 0, v);

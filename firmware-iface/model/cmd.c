@@ -149,7 +149,7 @@ void nm_cmd_exec(struct nm_cmd *c)
 
 /* Answers a slot: output first, the owner byte last, then the event. */
 static void cmd_answer(struct nm_fn *fn, unsigned int slot, const u8 *out,
-		       enum nm_deliv deliv, bool event)
+		       enum nm_deliv deliv, const struct nm_cmd *c)
 {
 	struct nm_cmd_entry *e = nm_dma_ptr(&fn->dma, cmd_slot_addr(fn, slot),
 					    sizeof(*e), NM_DMA_R | NM_DMA_W);
@@ -162,10 +162,13 @@ static void cmd_answer(struct nm_fn *fn, unsigned int slot, const u8 *out,
 	if (out)
 		memcpy(e->out, out, sizeof(e->out));
 	__atomic_store_n(&e->status_own, deliv << 1, __ATOMIC_RELEASE);
-	if (!event || !fn->eq_cmd)
+	if ((c && c->no_event) || !fn->eq_cmd)
 		return;
 	nm_wr32(data, 1u << slot);
-	nm_eq_post(fn, fn->eq_cmd, NM_EV_CMD, 0, data, sizeof(data));
+	if (c && c->no_irq)
+		nm_eq_post_quiet(fn, fn->eq_cmd, NM_EV_CMD, 0, data, sizeof(data));
+	else
+		nm_eq_post(fn, fn->eq_cmd, NM_EV_CMD, 0, data, sizeof(data));
 }
 
 static enum nm_deliv cmd_check(struct nm_fn *fn, const struct nm_cmd_entry *e)
@@ -181,10 +184,56 @@ static enum nm_deliv cmd_check(struct nm_fn *fn, const struct nm_cmd_entry *e)
 	return cmd_scatter(fn, e, NULL, out_len);
 }
 
-static void cmd_run(struct nm_fn *fn, unsigned int slot,
-		    const struct nm_cmd_entry *e)
+/* What is left to do of a command that a fault has hit */
+enum cmd_fate {
+	CMD_RUN,
+	CMD_ANSWER,	/* *@deliv or the output says why */
+	CMD_DROP,
+};
+
+static enum cmd_fate cmd_fault(struct nm_cmd *c, const struct nm_cmd_fault *f,
+			       enum nm_deliv *deliv)
 {
-	struct nm_cmd_fault *f;
+	struct nm_fn *fn = c->fn;
+	const char *name = nm_cmd_name(nm_rd16(c->in));
+
+	switch (f->kind) {
+	case NM_CMD_FAULT_SILENT:
+		nm_trace(fn, NM_TR_ERR, "fault: %s is not answered", name);
+		return CMD_DROP;
+	case NM_CMD_FAULT_DELAY:
+		nm_trace(fn, NM_TR_ERR, "fault: %s waits %u ms", name,
+			 f->delay_ms);
+		fn->cmd_delayed |= 1u << c->slot;
+		fn->cmd_due[c->slot] = fn->model->now_ns +
+				       f->delay_ms * 1000000ull;
+		return CMD_DROP;
+	case NM_CMD_FAULT_DELIVERY:
+		*deliv = f->status;
+		return CMD_ANSWER;
+	case NM_CMD_FAULT_STATUS:
+		c->out[0] = f->status;
+		nm_wr32(c->out + 4, NM_SYN_FAULT);
+		nm_trace(fn, NM_TR_ERR, "fault: %s fails with status %#x", name,
+			 f->status);
+		return CMD_ANSWER;
+	case NM_CMD_FAULT_NO_EVENT:
+		c->no_event = true;
+		return CMD_RUN;
+	case NM_CMD_FAULT_NO_IRQ:
+		c->no_irq = true;
+		return CMD_RUN;
+	default:
+		return CMD_RUN;
+	}
+}
+
+/* @again: a delay is over, and its fault does not strike twice. */
+static void cmd_run(struct nm_fn *fn, unsigned int slot,
+		    const struct nm_cmd_entry *e, bool again)
+{
+	struct nm_cmd_fault *f = NULL;
+	enum cmd_fate fate = CMD_RUN;
 	struct nm_cmd c = {
 		.fn = fn, .slot = slot,
 		.in_len = be32toh(e->in_len), .out_len = be32toh(e->out_len),
@@ -200,32 +249,22 @@ static void cmd_run(struct nm_fn *fn, unsigned int slot,
 	deliv = cmd_gather(fn, e, c.in, c.in_len);
 	if (deliv)
 		goto answer;
-	f = nm_fault_cmd(fn, nm_rd16(c.in));
-	if (f && f->kind == NM_CMD_FAULT_SILENT) {
-		nm_trace(fn, NM_TR_ERR, "fault: %s is not answered",
-			 nm_cmd_name(nm_rd16(c.in)));
+	if (!again)
+		f = nm_fault_cmd(fn, nm_rd16(c.in));
+	if (f)
+		fate = cmd_fault(&c, f, &deliv);
+	if (fate == CMD_DROP)
 		goto out;
-	}
-	if (f && f->kind == NM_CMD_FAULT_DELIVERY) {
-		deliv = f->status;
+	if (deliv)
 		goto answer;
-	}
-	if (f && f->kind == NM_CMD_FAULT_STATUS) {
-		c.out[0] = f->status;
-		nm_wr32(c.out + 4, NM_SYN_FAULT);
-		nm_trace(fn, NM_TR_ERR, "fault: %s fails with status %#x",
-			 nm_cmd_name(nm_rd16(c.in)), f->status);
-	} else {
+	if (fate == CMD_RUN)
 		nm_cmd_exec(&c);
-	}
 	if (f && f->kind == NM_CMD_FAULT_CORRUPT)
 		for (i = 8; i < c.out_len; i++)
 			c.out[i] ^= 0xff;
-	if (f && f->kind == NM_CMD_FAULT_NO_EVENT)
-		c.no_event = true;
 	deliv = cmd_scatter(fn, e, c.out, c.out_len);
 answer:
-	cmd_answer(fn, slot, deliv ? NULL : c.out, deliv, !c.no_event);
+	cmd_answer(fn, slot, deliv ? NULL : c.out, deliv, &c);
 out:
 	/* Keys pass through here. */
 	if (c.in)
@@ -236,13 +275,11 @@ out:
 	free(c.out);
 }
 
-void nm_cmd_run_slots(struct nm_fn *fn, u32 slots)
+static void cmd_run_slots(struct nm_fn *fn, u32 slots, bool again)
 {
 	struct nm_cmd_entry e;
 
-	if (fn->state == NM_FN_DEAD)
-		return;
-	while (slots) {
+	while (slots && fn->state != NM_FN_DEAD) {
 		unsigned int slot = __builtin_ctz(slots);
 		enum nm_deliv deliv;
 
@@ -252,8 +289,45 @@ void nm_cmd_run_slots(struct nm_fn *fn, u32 slots)
 			continue;	/* a doorbell without a command */
 		deliv = cmd_check(fn, &e);
 		if (deliv)
-			cmd_answer(fn, slot, NULL, deliv, true);
+			cmd_answer(fn, slot, NULL, deliv, NULL);
 		else
-			cmd_run(fn, slot, &e);
+			cmd_run(fn, slot, &e, again);
 	}
+}
+
+void nm_cmd_run_slots(struct nm_fn *fn, u32 slots)
+{
+	/* A doorbell for a slot that waits means nothing. */
+	cmd_run_slots(fn, slots & ~fn->cmd_delayed, false);
+}
+
+bool nm_cmd_run_delayed(struct nm_fn *fn)
+{
+	u32 left = fn->cmd_delayed, due = 0;
+
+	while (left) {
+		unsigned int slot = __builtin_ctz(left);
+
+		left &= left - 1;
+		if (fn->cmd_due[slot] <= fn->model->now_ns)
+			due |= 1u << slot;
+	}
+	fn->cmd_delayed &= ~due;
+	cmd_run_slots(fn, due, true);
+	return due;
+}
+
+u64 nm_cmd_next(struct nm_fn *fn)
+{
+	u32 left = fn->cmd_delayed;
+	u64 next = ~0ull;
+
+	while (left) {
+		unsigned int slot = __builtin_ctz(left);
+
+		left &= left - 1;
+		if (fn->cmd_due[slot] < next)
+			next = fn->cmd_due[slot];
+	}
+	return next;
 }

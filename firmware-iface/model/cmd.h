@@ -90,6 +90,7 @@ struct nm_cmd {
 	u8 status;
 	u32 syndrome;
 	bool no_event;	/* the command was polled for: no completion event */
+	bool no_irq;	/* a fault: the event comes without its interrupt */
 };
 
 enum nm_cmd_flags {
@@ -113,6 +114,9 @@ struct nm_cmd_desc {
 
 void nm_cmd_fail(struct nm_cmd *c, enum nm_status st, enum nm_syndrome syn);
 void nm_cmd_run_slots(struct nm_fn *fn, u32 slots);
+/* Commands that a fault holds back: run those that are due; when is the next? */
+bool nm_cmd_run_delayed(struct nm_fn *fn);
+u64 nm_cmd_next(struct nm_fn *fn);
 /* Run one command whose input has been gathered; also the tests' entry. */
 void nm_cmd_exec(struct nm_cmd *c);
 const struct nm_cmd_desc *nm_cmd_desc(u16 opcode);

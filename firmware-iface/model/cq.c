@@ -265,7 +265,7 @@ bool nm_cq_post(struct nm_cq *cq, struct nm_cqe *cqe, bool solicited)
 		cq_overrun(cq);
 		return false;
 	}
-	if (nm_fault_take(&fn->faults.cqe_bad_owner))
+	if (nm_fault_take(fn, cqe_bad_owner))
 		owner ^= 1;
 	memcpy(slot, cqe, offsetof(struct nm_cqe, op_own));
 	__atomic_store_n(&slot->op_own, (cqe->op_own & 0xf0) | owner,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "ctl.h"
+#include "health.h"
 #include "json.h"
 #include "port.h"
 #include "queue.h"
@@ -76,11 +77,13 @@ static void ctl_state(struct ctl *c)
 	unsigned int t;
 
 	say(c, "{\"ok\":true,\"attached\":%s,\"state\":\"%s\",\"link\":%s,"
-	    "\"admin_up\":%s,\"mtu\":%u,\"pages\":%u,\"dma_ranges\":%u,\"objects\":{",
+	    "\"admin_up\":%s,\"mtu\":%u,\"pages\":%u,\"dma_ranges\":%u,"
+	    "\"faults\":%u,\"hits\":%llu,\"objects\":{",
 	    fn->xport ? "true" : "false", states[fn->state],
 	    nm_port_up(fn) ? "true" : "false",
 	    fn->port.admin_up ? "true" : "false", fn->port.oper_mtu,
-	    fn->pages.nr, fn->dma.nr);
+	    fn->pages.nr, fn->dma.nr, nm_fault_armed(&fn->faults),
+	    (unsigned long long)fn->faults.hits);
 	for (t = 0; t < NM_OBJ_MAX; t++)
 		say(c, "%s\"%s\":%u", t ? "," : "", nm_obj_name(t),
 		    nm_obj_count(fn, t));
@@ -127,18 +130,23 @@ static const struct {
 	{ "delivery", NM_CMD_FAULT_DELIVERY },
 	{ "corrupt", NM_CMD_FAULT_CORRUPT },
 	{ "no-event", NM_CMD_FAULT_NO_EVENT },
+	{ "no-irq", NM_CMD_FAULT_NO_IRQ },
+	{ "delay", NM_CMD_FAULT_DELAY },
 };
 
 static const struct {
 	const char *name;
 	u16 off;
+	const char *key;	/* member that says how many */
 } count_faults[] = {
-	{ "drop-eqe", offsetof(struct nm_faults, drop_eqe) },
-	{ "dup-eqe", offsetof(struct nm_faults, dup_eqe) },
-	{ "tx-error", offsetof(struct nm_faults, tx_err_cqe) },
-	{ "rx-error", offsetof(struct nm_faults, rx_err_cqe) },
-	{ "tx-stall", offsetof(struct nm_faults, tx_stall) },
-	{ "cqe-bad-owner", offsetof(struct nm_faults, cqe_bad_owner) },
+	{ "drop-eqe", offsetof(struct nm_faults, drop_eqe), "count" },
+	{ "dup-eqe", offsetof(struct nm_faults, dup_eqe), "count" },
+	{ "tx-error", offsetof(struct nm_faults, tx_err_cqe), "count" },
+	{ "rx-error", offsetof(struct nm_faults, rx_err_cqe), "count" },
+	{ "drop-irq", offsetof(struct nm_faults, drop_irq), "count" },
+	{ "cqe-bad-owner", offsetof(struct nm_faults, cqe_bad_owner), "count" },
+	{ "zero-strides", offsetof(struct nm_faults, zero_strides), "count" },
+	{ "slow", offsetof(struct nm_faults, slow_us), "us" },
 };
 
 /* "opcode" by name as the trace writes it, or by number; 0: any */
@@ -164,6 +172,7 @@ static void fault_cmd(struct ctl *c, u8 kind)
 	struct nm_cmd_fault f = {
 		.kind = kind, .status = num(c, "status", NM_ST_INT_ERR),
 		.skip = num(c, "skip", 0), .count = num(c, "count", 1),
+		.delay_ms = num(c, "ms", 100),
 	};
 	unsigned int i;
 
@@ -193,14 +202,18 @@ static void ctl_fault(struct ctl *c)
 	for (i = 0; i < ARRAY_SIZE(count_faults); i++)
 		if (!strcmp(kind, count_faults[i].name)) {
 			*(u32 *)((char *)&c->fn->faults + count_faults[i].off) =
-				num(c, "count", 1);
-			if (!num(c, "count", 1))
-				nm_queue_scan(c->fn);
+				num(c, count_faults[i].key, 1);
 			say(c, "{\"ok\":true}");
 			return;
 		}
+	if (!strcmp(kind, "tx-stall")) {
+		nm_sq_stall(c->fn, num(c, "count", 1));
+		say(c, "{\"ok\":true}");
+		return;
+	}
 	if (!strcmp(kind, "none")) {
-		memset(&c->fn->faults, 0, sizeof(c->fn->faults));
+		nm_sq_stall(c->fn, false);
+		nm_fault_clear(&c->fn->faults);
 		nm_queue_scan(c->fn);
 		say(c, "{\"ok\":true}");
 		return;
@@ -210,7 +223,15 @@ static void ctl_fault(struct ctl *c)
 
 static void ctl_fatal(struct ctl *c)
 {
-	nm_fn_fatal(c->fn, num(c, "synd", 1));
+	nm_fn_fatal(c->fn, num(c, "synd", 1), num(c, "rfr", 1));
+	say(c, "{\"ok\":true}");
+}
+
+/* A syndrome that firmware lives with; 0 takes it back. */
+static void ctl_health(struct ctl *c)
+{
+	nm_health_report(c->fn, num(c, "synd", 1), num(c, "ext_synd", 0),
+			 num(c, "severity", NM_SEV_WARNING), false);
 	say(c, "{\"ok\":true}");
 }
 
@@ -267,6 +288,7 @@ static const struct {
 	{ "wire", ctl_wire, true },
 	{ "fault", ctl_fault, true },
 	{ "fatal", ctl_fatal, true },
+	{ "health", ctl_health, true },
 	{ "freeze-health", ctl_freeze, true },
 	{ "pages", ctl_pages, true },
 	{ "remove", ctl_remove, true },

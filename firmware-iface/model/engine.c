@@ -89,6 +89,8 @@ static bool engine_fn(struct nm_fn *fn)
 		nm_cmd_run_slots(fn, slots);
 		busy = true;
 	}
+	if (fn->cmd_delayed && nm_cmd_run_delayed(fn))
+		busy = true;
 	if (nm_sq_run(fn))
 		busy = true;
 	return busy;
@@ -109,6 +111,11 @@ bool nm_engine_poll(struct nm_model *m)
 	return busy;
 }
 
+static u64 earlier(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
 /* Nanoseconds until a timer needs the engine; -1: none does. */
 static s64 engine_next(struct nm_model *m)
 {
@@ -116,10 +123,12 @@ static s64 engine_next(struct nm_model *m)
 	unsigned int i;
 
 	for (i = 0; i < m->nr_fn; i++) {
-		u64 t = nm_cq_next(m->fn[i]);
+		struct nm_fn *fn = m->fn[i];
 
-		if (t < next)
-			next = t;
+		next = earlier(next, nm_cq_next(fn));
+		next = earlier(next, nm_cmd_next(fn));
+		if (fn->sq_active)
+			next = earlier(next, fn->sq_due);
 	}
 	if (next == ~0ull)
 		return -1;

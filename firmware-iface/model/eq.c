@@ -124,20 +124,35 @@ static void eq_write(struct nm_fn *fn, struct nm_eq *eq, u8 type, u8 sub,
 	nm_count(fn, NM_CNT_eqes);
 }
 
+/* One interrupt an arming; @quiet loses it. */
+static void eq_fire(struct nm_fn *fn, struct nm_eq *eq, bool quiet)
+{
+	if (!eq->armed)
+		return;
+	eq->armed = false;
+	if (!quiet)
+		nm_fn_raise(fn, eq->vec);
+}
+
+void nm_eq_post_quiet(struct nm_fn *fn, struct nm_eq *eq, u8 type, u8 sub,
+		      const void *data, u32 len)
+{
+	eq_write(fn, eq, type, sub, data, len);
+	eq_fire(fn, eq, true);
+}
+
 void nm_eq_post(struct nm_fn *fn, struct nm_eq *eq, u8 type, u8 sub,
 		const void *data, u32 len)
 {
 	nm_trace(fn, NM_TR_EQE, "eqn %u type %#x sub %#x pi %#x data %08x",
 		 eq->obj.id, type, sub, eq->pi, nm_rd32(data));
-	if (type == NM_EV_COMP && nm_fault_take(&fn->faults.drop_eqe))
+	if (type == NM_EV_COMP && nm_fault_take(fn, drop_eqe))
 		return;
 	eq_write(fn, eq, type, sub, data, len);
-	if (type == NM_EV_COMP && nm_fault_take(&fn->faults.dup_eqe))
+	if (type == NM_EV_COMP && nm_fault_take(fn, dup_eqe))
 		eq_write(fn, eq, type, sub, data, len);
-	if (eq->armed) {
-		eq->armed = false;
-		nm_fn_raise(fn, eq->vec);
-	}
+	eq_fire(fn, eq, eq->armed && type == NM_EV_COMP &&
+			nm_fault_take(fn, drop_irq));
 }
 
 void nm_event(struct nm_fn *fn, u8 type, u8 sub, const void *data, u32 len)

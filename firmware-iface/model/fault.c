@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Faults that hit commands. */
+/* Faults: which command is hit, what is armed. */
 #include "model.h"
 
 struct nm_cmd_fault *nm_fault_cmd(struct nm_fn *fn, u16 opcode)
@@ -16,6 +16,7 @@ struct nm_cmd_fault *nm_fault_cmd(struct nm_fn *fn, u16 opcode)
 			f->skip--;
 			continue;
 		}
+		fn->faults.hits++;
 		if (f->count && !--f->count) {
 			/* The last hit: the slot is free after it. */
 			static __thread struct nm_cmd_fault last;
@@ -27,4 +28,21 @@ struct nm_cmd_fault *nm_fault_cmd(struct nm_fn *fn, u16 opcode)
 		return f;
 	}
 	return NULL;
+}
+
+unsigned int nm_fault_armed(const struct nm_faults *f)
+{
+	unsigned int n = !!f->drop_eqe + !!f->dup_eqe + !!f->drop_irq +
+			 !!f->tx_err_cqe + !!f->rx_err_cqe + !!f->tx_stall +
+			 !!f->cqe_bad_owner + !!f->zero_strides + !!f->slow_us;
+	unsigned int i;
+
+	for (i = 0; i < NM_MAX_CMD_FAULTS; i++)
+		n += f->cmd[i].kind != NM_CMD_FAULT_NONE;
+	return n;
+}
+
+void nm_fault_clear(struct nm_faults *f)
+{
+	*f = (struct nm_faults){ .hits = f->hits };
 }

@@ -15,7 +15,8 @@ enum nm_cmd_fault_kind {
 	NM_CMD_FAULT_DELIVERY,	/* a delivery status */
 	NM_CMD_FAULT_CORRUPT,	/* run it, then flip the output's bytes */
 	NM_CMD_FAULT_NO_EVENT,	/* run it, lose the completion event */
-	NM_CMD_FAULT_DELAY,	/* run it, answer after some milliseconds */
+	NM_CMD_FAULT_NO_IRQ,	/* run it, lose the event's interrupt */
+	NM_CMD_FAULT_DELAY,	/* run it some milliseconds later */
 };
 
 struct nm_cmd_fault {
@@ -29,25 +30,38 @@ struct nm_cmd_fault {
 
 #define NM_MAX_CMD_FAULTS	8
 
+/* Counts down, but for those that are a state of the device. */
 struct nm_faults {
 	struct nm_cmd_fault cmd[NM_MAX_CMD_FAULTS];
 	u32 drop_eqe;		/* completion events to lose */
 	u32 dup_eqe;		/* to write twice */
+	u32 drop_irq;		/* to write without an interrupt */
 	u32 tx_err_cqe;		/* send WQEs to complete in error */
 	u32 rx_err_cqe;
-	u32 tx_stall;		/* 1: ignore send doorbells */
+	u32 tx_stall;		/* state: send queues that hang */
 	u32 cqe_bad_owner;	/* completions with the wrong owner bit */
+	u32 zero_strides;	/* multi-packet completions that consume nothing */
+	u32 slow_us;		/* state: time between two send WQEs */
+	u64 hits;		/* faults that have struck; survives "none" */
 };
 
 /* The fault that hits this command, if any; counts down. */
 struct nm_cmd_fault *nm_fault_cmd(struct nm_fn *fn, u16 opcode);
-/* True as long as *@n is not zero; counts down. */
-static inline bool nm_fault_take(u32 *n)
+/* Faults that wait to strike, and states that last */
+unsigned int nm_fault_armed(const struct nm_faults *f);
+void nm_fault_clear(struct nm_faults *f);
+
+static inline bool nm_fault_count(struct nm_faults *f, u32 *n)
 {
-	if (!*n)
+	if (__builtin_expect(!*n, 1))
 		return false;
 	(*n)--;
+	f->hits++;
 	return true;
 }
+
+/* True as long as the fault is armed; counts down. */
+#define nm_fault_take(fn, kind) \
+	nm_fault_count(&(fn)->faults, &(fn)->faults.kind)
 
 #endif /* NM_FAULT_H */

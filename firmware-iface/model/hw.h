@@ -18,9 +18,6 @@ enum nm_reg {
 	NM_REG_CMD_DOORBELL	= 0x018,
 	NM_REG_INITIALIZING	= 0x1fc,
 	NM_REG_HEALTH		= 0x200,
-	NM_REG_HEALTH_FW_VER	= 0x230,
-	NM_REG_HEALTH_RFR	= 0x238,
-	NM_REG_HEALTH_SYND	= 0x23c,
 	NM_REG_HEALTH_END	= 0x240,
 	NM_REG_CMD_EXEC_TO	= 0xff8,
 	NM_REG_CMD_Q_INIT_TO	= 0xffc,
@@ -40,6 +37,10 @@ enum nm_uar_off {
 	NM_UAR_BF	= 0x800,
 	NM_UAR_BF_END	= 0x1000,
 };
+
+#define NM_FW_MAJOR		28
+#define NM_FW_MINOR		39
+#define NM_FW_SUB		1002
 
 #define NM_PAGE_SHIFT		12
 #define NM_PAGE_SIZE		4096

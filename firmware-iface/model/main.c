@@ -17,6 +17,7 @@ static const char usage[] =
 "  --pcap FILE          capture both ends of the wire (pcapng)\n"
 "  --trace FILE[:KINDS] vfu,cmd,db,cqe,eqe,pkt,err or all; \"-\" is stderr\n"
 "  --caps full|minimal  capabilities; minimal is what the drivers cannot do without\n"
+"  --cmd-timeout MS     how long the driver is told to wait for a command\n"
 "  --seed N             of the wire's losses\n"
 "  --once               end when every function's client has gone\n";
 
@@ -29,6 +30,7 @@ static int parse(int argc, char **argv, struct nm_opts *o)
 		{ "pcap", required_argument, NULL, 'p' },
 		{ "trace", required_argument, NULL, 't' },
 		{ "caps", required_argument, NULL, 'm' },
+		{ "cmd-timeout", required_argument, NULL, 'd' },
 		{ "seed", required_argument, NULL, 'r' },
 		{ "once", no_argument, NULL, 'o' },
 		{ }
@@ -61,6 +63,11 @@ static int parse(int argc, char **argv, struct nm_opts *o)
 			if (!strcmp(optarg, "minimal"))
 				o->minimal_caps = true;
 			else if (strcmp(optarg, "full"))
+				return -1;
+			break;
+		case 'd':
+			o->cmd_timeout_ms = strtoul(optarg, NULL, 0);
+			if (!o->cmd_timeout_ms || o->cmd_timeout_ms >= 1 << 20)
 				return -1;
 			break;
 		case 'r':

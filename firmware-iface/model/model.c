@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "caps.h"
+#include "health.h"
 #include "pci.h"
 #include "port.h"
 #include "trace.h"
@@ -65,12 +66,12 @@ void nm_fn_reset_locked(struct nm_fn *fn)
 	fn->ft_root_rx = 0;
 	fn->ft_root_tx = 0;
 	fn->cmd_pending = 0;
+	fn->cmd_delayed = 0;
 	fn->eq_cmd = NULL;
 	fn->eq_pages = NULL;
 	fn->regs.cmdq_hi = 0;
 	fn->regs.cmdq_lo = 0;
-	fn->regs.synd = 0;
-	fn->regs.initializing = 0;
+	nm_health_reset(fn);
 	fn->pages.nr = 0;
 	fn->pages.want_boot = PAGES_BOOT;
 	fn->pages.want_init = PAGES_INIT;
@@ -120,11 +121,10 @@ void nm_fn_detach(struct nm_fn *fn)
 }
 
 /* Firmware is dead: the health buffer says why, commands get no answer. */
-void nm_fn_fatal(struct nm_fn *fn, u8 synd)
+void nm_fn_fatal(struct nm_fn *fn, u8 synd, bool rfr)
 {
-	fn->regs.synd = synd;
 	fn->state = NM_FN_DEAD;
-	nm_trace(fn, NM_TR_ERR, "fatal, health syndrome %#x", synd);
+	nm_health_report(fn, synd, 0, NM_SEV_CRIT, rfr);
 }
 
 static struct nm_fn *fn_create(struct nm_model *m, unsigned int idx)

@@ -122,8 +122,21 @@ struct nm_regs {
 	_Atomic u32 cmdq_hi;
 	_Atomic u32 cmdq_lo;
 	_Atomic u32 synd;		/* health syndrome, 0: healthy */
-	_Atomic u32 initializing;
+	_Atomic u32 ext_synd;
+	_Atomic u32 rfr_severity;
+	_Atomic u32 synd_time;
+	_Atomic u32 nic_ifc;
+	_Atomic u64 reset_until;	/* ns: a reset is under way */
+	_Atomic u64 init_until;		/* ns: firmware is starting */
 	_Atomic bool counter_frozen;	/* fault: the health counter stands */
+};
+
+#define NM_VSC_SEMAPHORES	64
+
+/* State behind the vendor-specific capability; server thread */
+struct nm_vsc {
+	u16 space;
+	u32 sem[NM_VSC_SEMAPHORES];
 };
 
 struct nm_pages {
@@ -178,6 +191,7 @@ struct nm_fn {
 	/* server thread */
 	u8 cfg[4096];
 	u64 bf_latch;
+	struct nm_vsc vsc;
 
 	/* both, by atomics */
 	struct nm_regs regs;
@@ -201,6 +215,9 @@ struct nm_fn {
 	u32 ft_root_rx;		/* 0: none */
 	u32 ft_root_tx;
 	u32 cmd_pending;	/* slots rung and not yet executed */
+	u32 cmd_delayed;	/* slots that wait for @cmd_due: a fault */
+	u64 cmd_due[NM_CMD_SLOTS];
+	u64 sq_due;		/* no send WQE before: a fault */
 	struct nm_sq *sq_active;
 	struct nm_cq *cq_moderated;
 	struct nm_faults faults;
@@ -218,6 +235,7 @@ struct nm_opts {
 	unsigned int seed;
 	bool loopback;		/* wire: each port to itself */
 	bool minimal_caps;
+	unsigned int cmd_timeout_ms;	/* told to the driver; 0: its own */
 	bool once;		/* stop when the last client leaves */
 };
 
@@ -268,7 +286,7 @@ int nm_bar_write(struct nm_fn *fn, u64 off, const void *buf, u32 len);
 
 /* Under the lock */
 void nm_fn_reset_locked(struct nm_fn *fn);
-void nm_fn_fatal(struct nm_fn *fn, u8 synd);
+void nm_fn_fatal(struct nm_fn *fn, u8 synd, bool rfr);
 void nm_fn_raise(struct nm_fn *fn, unsigned int vec);
 
 /* Engine */

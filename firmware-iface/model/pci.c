@@ -10,16 +10,14 @@
 
 #include "pci.h"
 #include "trace.h"
+#include "vsc.h"
 
 enum {
 	CAP_PM = 0x40,
 	CAP_VPD = 0x48,
 	CAP_PCIE = 0x60,
 	CAP_MSIX = 0x9c,
-	CAP_VSC = 0xc0,
-	CAP_VSC_LEN = 0x18,
-	VSC_COUNTER = 0x8,
-	VSC_SEMAPHORE = 0xc,
+	CAP_VSC = NM_PCI_VSC,
 	EXT_DSN = 0x100,
 };
 
@@ -52,17 +50,11 @@ static void pci_cap_pcie(u8 *c)
 	put32(p + PCI_EXP_LNKCAP2, 0x3e);
 }
 
-/*
- * The vendor-specific capability reaches spaces of the device (crash dump and
- * others). The semaphore works; every space answers with status 0, "not
- * supported", as this model has none.
- */
 static void pci_cap_vsc(u8 *c)
 {
 	c[CAP_VSC] = PCI_CAP_ID_VNDR;
 	c[CAP_VSC + 1] = 0;
-	c[CAP_VSC + 2] = CAP_VSC_LEN;
-	c[CAP_VSC + VSC_COUNTER] = 1;
+	c[CAP_VSC + 2] = NM_PCI_VSC_LEN;
 }
 
 static void pci_cap_dsn(struct nm_fn *fn)
@@ -104,6 +96,7 @@ void nm_pci_init(struct nm_fn *fn)
 	put32(c + CAP_MSIX + PCI_MSIX_PBA, NM_MSIX_PBA);
 	pci_cap_vsc(c);
 	pci_cap_dsn(fn);
+	nm_vsc_init(fn);
 }
 
 void nm_pci_reset(struct nm_fn *fn)
@@ -118,6 +111,8 @@ int nm_pci_read(struct nm_fn *fn, u64 off, void *buf, u32 len)
 		return -EINVAL;
 	}
 	memcpy(buf, fn->cfg + off, len);
+	if (len == 4)
+		nm_vsc_after_read(fn, off);
 	return 0;
 }
 
@@ -147,8 +142,6 @@ static u8 pci_wmask(u32 off)
 		return 0x1f;
 	case CAP_MSIX + PCI_MSIX_FLAGS + 1:
 		return (PCI_MSIX_FLAGS_ENABLE | PCI_MSIX_FLAGS_MASKALL) >> 8;
-	case CAP_VSC + VSC_SEMAPHORE ... CAP_VSC + VSC_SEMAPHORE + 3:
-		return 0xff;
 	default:
 		return 0;
 	}
@@ -164,6 +157,8 @@ int nm_pci_write(struct nm_fn *fn, u64 off, const void *buf, u32 len)
 		nm_count(fn, NM_CNT_bar_bad);
 		return -EINVAL;
 	}
+	if (nm_vsc_write(fn, off, buf, len))
+		return 0;
 	for (i = 0; i < len; i++) {
 		u8 mask = pci_wmask(off + i);
 

@@ -65,6 +65,9 @@ struct nm_eq {
 void nm_eq_doorbell(struct nm_fn *fn, u32 page, u32 val, bool arm);
 void nm_eq_post(struct nm_fn *fn, struct nm_eq *eq, u8 type, u8 sub,
 		const void *data, u32 len);
+/* The same with its interrupt lost: a fault */
+void nm_eq_post_quiet(struct nm_fn *fn, struct nm_eq *eq, u8 type, u8 sub,
+		      const void *data, u32 len);
 /* To the queue whose mask has @type; lost when none has. */
 void nm_event(struct nm_fn *fn, u8 type, u8 sub, const void *data, u32 len);
 void nm_event_queue(struct nm_fn *fn, u8 type, u8 queue_type, u32 qn);
@@ -140,6 +143,7 @@ struct nm_sq {
 	bool flush_in_error;
 	bool reg_umr;
 	bool eth;		/* Ethernet segments, not a QP's own */
+	bool stalled;		/* a fault: its doorbells are ignored */
 };
 
 struct nm_sq_obj {
@@ -157,6 +161,7 @@ void nm_sq_detach(struct nm_fn *fn, struct nm_sq *sq);
 void nm_sq_error(struct nm_sq *sq);
 /* tx.c: the queue can do no more, and the driver is told by @event. */
 void nm_sq_fail(struct nm_fn *fn, struct nm_sq *sq, u8 event);
+void nm_sq_stall(struct nm_fn *fn, bool on);
 /* Doorbells were lost: look at every queue. */
 void nm_queue_scan(struct nm_fn *fn);
 

@@ -7,11 +7,13 @@
 #define REG_READ	1
 
 #define ETH_100GBASE_CR4	BIT(20)
+#define HEALTH_POLL_MS		500
 
 enum {
 	REG_PMLP = 0x5002, REG_PMTU = 0x5003, REG_PTYS = 0x5004,
 	REG_PAOS = 0x5006, REG_PFCC = 0x5007, REG_PPCNT = 0x5008,
 	REG_NODE_DESC = 0x6001, REG_HOST_ENDIANNESS = 0x7004,
+	REG_DTOR = 0xc00e,
 };
 
 enum {
@@ -184,6 +186,13 @@ static void reg_host_endianness(struct reg *r)
 		nm_cmd_fail(r->c, NM_ST_BAD_PARAM, NM_SYN_REG_VALUE);
 }
 
+/* Time-outs: 0 leaves the driver its own. Health is then polled faster, too. */
+static void reg_dtor(struct reg *r)
+{
+	if (r->c->fn->model->opts.cmd_timeout_ms)
+		nm_wr32(NM_PTR(dtor_reg, r->out, health_poll_to), HEALTH_POLL_MS);
+}
+
 static const struct {
 	u16 id;
 	u16 size;
@@ -199,6 +208,7 @@ static const struct {
 	{ REG_PPCNT, NM_BYTES(ppcnt_reg), false, false, reg_ppcnt },
 	{ REG_NODE_DESC, 64, true, false, reg_node_desc },
 	{ REG_HOST_ENDIANNESS, 16, true, true, reg_host_endianness },
+	{ REG_DTOR, NM_BYTES(dtor_reg), false, true, reg_dtor },
 };
 
 void nm_cmd_access_reg(struct nm_cmd *c)

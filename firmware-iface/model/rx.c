@@ -19,6 +19,8 @@ struct rx_frame {
 	bool l4_ok;
 	bool checked;
 	u16 sum;	/* of everything behind the Ethernet header */
+	bool l4_summed;	/* while copying */
+	u16 l4_sum;
 };
 
 /*
@@ -28,11 +30,11 @@ struct rx_frame {
 static void rx_sums_of_parts(struct rx_frame *f)
 {
 	const struct nm_pkt *p = &f->p;
-	u16 l4 = nm_csum(p->data + p->l4_off, p->ip_end - p->l4_off);
-	u16 pad = nm_csum(p->data + p->ip_end, p->len - p->ip_end);
+	u16 l4 = f->l4_summed ? f->l4_sum :
+		 nm_csum(p->data + p->l4_off, p->ip_end - p->l4_off);
+	u16 pad = nm_csum_at(p->ip_end, nm_csum(p->data + p->ip_end,
+						p->len - p->ip_end));
 
-	if (p->ip_end & 1)
-		pad = pad << 8 | pad >> 8;
 	f->sum = nm_csum_add(nm_csum_add(nm_csum(p->data + 14, p->l4_off - 14), l4),
 			     pad);
 	f->l4_ok = f->ip_ok && nm_csum_l4_verdict(p, l4);
@@ -144,6 +146,22 @@ static void rx_copy(const struct nm_iov *iov, const u8 *src, u32 len)
 	}
 }
 
+/* The usual case is one piece: then the L4 part is summed on its way. */
+static void rx_copy_frame(const struct nm_iov *iov, struct rx_frame *f)
+{
+	const struct nm_pkt *p = &f->p;
+
+	if (f->checked || !p->l4_off || iov->len < p->len) {
+		rx_copy(iov, p->data, p->len);
+		return;
+	}
+	memcpy(iov->p, p->data, p->l4_off);
+	f->l4_sum = nm_csum_copy(iov->p + p->l4_off, p->data + p->l4_off,
+				 p->ip_end - p->l4_off);
+	f->l4_summed = true;
+	memcpy(iov->p + p->ip_end, p->data + p->ip_end, p->len - p->ip_end);
+}
+
 /* @iov covers the frame less the tag, which is cut out while copying. */
 static void rx_copy_strip(struct nm_iov *iov, const u8 *src, u32 len)
 {
@@ -209,7 +227,7 @@ static bool rx_place(struct nm_fn *fn, struct nm_rq *rq, u32 len,
 		rx_no_buffer(fn, rq);
 		return false;
 	}
-	if (nm_fault_take(&fn->faults.rx_err_cqe)) {
+	if (nm_fault_take(fn, rx_err_cqe)) {
 		synd = NM_SYND_LOCAL_QP_OP;
 	} else if (rq->wq_type == NM_WQ_LL_STRIDING) {
 		synd = nm_rx_mp_place(fn, rq, len, pl);
@@ -245,9 +263,11 @@ static void rx_to_rq(struct nm_fn *fn, struct nm_rq *rq, struct rx_frame *f)
 	if (strip)
 		rx_copy_strip(pl.iov, f->p.data, f->p.len);
 	else
-		rx_copy(pl.iov, f->p.data, len);
+		rx_copy_frame(pl.iov, f);
 	rx_checksums(fn, f);
 	rx_cqe(fn, rq, f, &cqe, &pl, strip);
+	if (pl.consumed && nm_fault_take(fn, zero_strides))
+		cqe.byte_cnt &= htobe32(0xffff);
 	if (rq->wq_type == NM_WQ_LL_STRIDING)
 		nm_rx_mp_done(fn, rq, pl.consumed);
 	else

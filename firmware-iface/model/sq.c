@@ -21,10 +21,41 @@ void nm_sq_detach(struct nm_fn *fn, struct nm_sq *sq)
 	sq->active = false;
 }
 
+/* A fault: queues that are there now hang, until reset; later ones do not. */
+void nm_sq_stall(struct nm_fn *fn, bool on)
+{
+	struct nm_obj *obj = NULL;
+
+	while ((obj = nm_obj_next(fn, NM_OBJ_SQ, obj))) {
+		struct nm_sq *sq = &container_of(obj, struct nm_sq_obj, obj)->sq;
+
+		if (sq->stalled == on)
+			continue;
+		sq->stalled = on;
+		if (on) {
+			nm_sq_detach(fn, sq);
+			fn->faults.tx_stall++;
+			fn->faults.hits++;
+		} else {
+			fn->faults.tx_stall--;
+			nm_sq_kick(fn, sq);
+		}
+	}
+}
+
+static void sq_unstall(struct nm_fn *fn, struct nm_sq *sq)
+{
+	if (!sq->stalled)
+		return;
+	sq->stalled = false;
+	fn->faults.tx_stall--;
+}
+
 static void sq_destroy(struct nm_obj *obj)
 {
 	struct nm_sq_obj *so = container_of(obj, struct nm_sq_obj, obj);
 
+	sq_unstall(obj->fn, &so->sq);
 	nm_sq_detach(obj->fn, &so->sq);
 	nm_buf_free(&so->sq.buf);
 }
@@ -99,6 +130,7 @@ void nm_cmd_modify_sq(struct nm_cmd *c)
 		return;
 	switch (to) {
 	case NM_WQ_RST:
+		sq_unstall(c->fn, sq);
 		nm_sq_detach(c->fn, sq);
 		sq->pc = 0;
 		sq->pi = 0;
@@ -150,7 +182,7 @@ void nm_sq_kick(struct nm_fn *fn, struct nm_sq *sq)
 {
 	u32 v;
 
-	if (sq->state == NM_WQ_RST || !sq->rung || fn->faults.tx_stall ||
+	if (sq->state == NM_WQ_RST || !sq->rung || sq->stalled ||
 	    !nm_dbr_read(fn, &sq->dbr, 1, &v))
 		return;
 	sq->pi = v;
@@ -215,15 +247,22 @@ void nm_queue_scan(struct nm_fn *fn)
 bool nm_sq_run(struct nm_fn *fn)
 {
 	struct nm_sq *sq, *list = fn->sq_active;
+	unsigned int batch = SQ_BATCH;
 	bool busy = list;
 
+	if (fn->faults.slow_us) {
+		if (fn->model->now_ns < fn->sq_due)
+			return false;
+		fn->sq_due = fn->model->now_ns + fn->faults.slow_us * 1000ull;
+		batch = 1;
+	}
 	fn->sq_active = NULL;
 	while ((sq = list)) {
 		unsigned int n = 0;
 
 		list = sq->next;
 		sq->active = false;
-		while (sq->pc != sq->pi && n++ < SQ_BATCH)
+		while (sq->pc != sq->pi && n++ < batch)
 			if (!nm_tx_wqe(fn, sq))
 				break;
 		nm_sq_kick(fn, sq);

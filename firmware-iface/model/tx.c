@@ -203,7 +203,7 @@ bool nm_tx_wqe(struct nm_fn *fn, struct nm_sq *sq)
 	if (sq->state == NM_WQ_ERR)
 		return tx_flush(fn, sq, w);
 	nm_count(fn, NM_CNT_tx_wqes);
-	synd = nm_fault_take(&fn->faults.tx_err_cqe) ? NM_SYND_LOCAL_QP_OP :
+	synd = nm_fault_take(fn, tx_err_cqe) ? NM_SYND_LOCAL_QP_OP :
 						       wqe_exec(fn, sq, w);
 	sq->pc += w->bbs;
 	if (!synd) {

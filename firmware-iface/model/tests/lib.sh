@@ -29,6 +29,13 @@ check() {
 	fi
 }
 
+# What the other tests cannot do without
+need() {
+	local before=$failed
+	check "$@"
+	[ "$failed" = "$before" ] || { echo "1..$n"; exit 1; }
+}
+
 # wait_for SECONDS COMMAND...: until it succeeds
 wait_for() {
 	local end=$((SECONDS + $1))
@@ -101,6 +108,30 @@ namespaces() {
 
 n0() { ip netns exec n0 "$@"; }
 n1() { ip netns exec n1 "$@"; }
+
+alive() { wait_for 20 carrier n0 "$IF0" && n0 ping -c 2 -i 0.2 -W 5 10.0.0.2; }
+
+# A function came back with a new netdev: find it and give it its place again.
+readopt() {
+	local i=$1 fn=FN$1 dev=IF$1
+	wait_for 20 netdev_of "${!fn}" || return 1
+	printf -v "$dev" %s "$(netdev_of "${!fn}")"
+	ip link set "${!dev}" netns "n$i" && ip -n "n$i" addr add "10.0.0.$((i + 1))/24" dev "${!dev}" &&
+		ip -n "n$i" link set "${!dev}" up
+}
+
+fault() { ctl "{\"cmd\":\"fault\",\"fn\":$1,$2}" >/dev/null; }
+
+# Health reporters of the netdev's port, which is an auxiliary device's
+port_of() {
+	local dir
+	for dir in "/sys/bus/pci/devices/$1"/mlx5_core.eth.*; do
+		echo "auxiliary/${dir##*/}/65535"
+	done
+}
+
+recoveries() { devlink -j health show "$1" reporter "$2" | jq '[.. | .recover? // empty] | first'; }
+recovered() { [ "$(recoveries "$1" "$2")" -gt "$3" ]; }
 
 done_testing() {
 	echo "1..$n"

@@ -9,6 +9,7 @@
 #include "harness.h"
 #include "../json.h"
 #include "../mkey.h"
+#include "../pci.h"
 #include "../pkt.h"
 #include "../rss.h"
 
@@ -27,15 +28,22 @@ static u16 csum_slow(const u8 *p, u32 len)
 
 static void test_csum(void **state)
 {
-	u8 buf[300];
+	u8 buf[300], dst[300];
 	u32 i, len, off;
 
 	for (i = 0; i < sizeof(buf); i++)
 		buf[i] = i * 37 + 11;
 	for (len = 0; len < 280; len++)
-		for (off = 0; off < 8; off++)
+		for (off = 0; off < 8; off++) {
 			assert_int_equal(nm_csum(buf + off, len),
 					 csum_slow(buf + off, len));
+			memset(dst, 0xa5, sizeof(dst));
+			assert_int_equal(nm_csum_copy(dst + 1, buf + off, len),
+					 csum_slow(buf + off, len));
+			assert_memory_equal(dst + 1, buf + off, len);
+			assert_int_equal(dst[0], 0xa5);
+			assert_int_equal(dst[len + 1], 0xa5);
+		}
 	memset(buf, 0xff, sizeof(buf));
 	assert_int_equal(nm_csum(buf, 64), 0xffff);
 }
@@ -772,13 +780,138 @@ static void test_cmd_faults(void **state)
 	arm_fault(f, NM_CMD_FAULT_CORRUPT, 0, 0);
 	assert_int_equal(h_cmdq(f, 0, in, 16, out, 16), 0);
 	assert_int_equal(out[15], 0xff);
-	nm_fn_fatal(f->fn, 7);
+	nm_fn_fatal(f->fn, 7, true);
 	assert_int_equal(h_cmdq(f, 0, in, 16, out, 16), ~0u);
-	nm_bar_read(f->fn, NM_REG_HEALTH_SYND + 1, out, 1);
+	nm_bar_read(f->fn, NM_REG_HEALTH + 0x3d, out, 1);
 	assert_int_equal(out[0], 7);
 	nm_fn_reset(f->fn);
-	nm_bar_read(f->fn, NM_REG_HEALTH_SYND + 1, out, 1);
+	nm_bar_read(f->fn, NM_REG_HEALTH + 0x3d, out, 1);
 	assert_int_equal(out[0], 0);
+}
+
+static u32 reg_read(struct h_fn *f, u32 off)
+{
+	u8 b[4];
+
+	assert_int_equal(nm_bar_read(f->fn, off, b, sizeof(b)), 0);
+	return nm_rd32(b);
+}
+
+static void reg_write(struct h_fn *f, u32 off, u32 v)
+{
+	u8 b[4];
+
+	nm_wr32(b, v);
+	assert_int_equal(nm_bar_write(f->fn, off, b, sizeof(b)), 0);
+}
+
+/* A fault holds the command back; a doorbell meanwhile changes nothing. */
+static void test_cmd_delay(void **state)
+{
+	struct rig *r = *state;
+	struct h_fn *f = r->a;
+	struct nm_cmd_entry *e;
+	u8 in[16] = { }, out[16];
+	u64 begin = nm_clock_ns();
+
+	nm_wr16(in, MLX5_CMD_OP_ALLOC_PD);
+	f->fn->faults.cmd[0] = (struct nm_cmd_fault){
+		.kind = NM_CMD_FAULT_DELAY, .count = 1, .delay_ms = 20,
+	};
+	assert_int_equal(h_cmdq(f, 3, in, 16, out, 16), ~0u);
+	e = (struct nm_cmd_entry *)h_ptr(f, f->cmdq) + 3;
+	assert_int_equal(nm_cmd_next(f->fn), f->fn->cmd_due[3]);
+	while (e->status_own & 1) {
+		reg_write(f, NM_REG_CMD_DOORBELL, BIT(3));
+		nm_engine_poll(r->h.m);
+		assert_true(nm_clock_ns() - begin < 20000000000ull);
+	}
+	assert_true(nm_clock_ns() - begin >= 20000000);
+	assert_int_equal(e->out[0], 0);
+	assert_int_equal(f->fn->faults.hits, 1);
+	assert_int_equal(nm_fault_armed(&f->fn->faults), 0);
+}
+
+/* As the driver does it: syndrome, 7 into the NIC interface, 1 out of it, then 0. */
+static void test_fw_reset(void **state)
+{
+	struct rig *r = *state;
+	struct h_fn *f = r->a;
+	u32 lo = reg_read(f, NM_REG_CMDQ_LO), saw_reset = 0, saw_init = 0;
+	u64 end = nm_clock_ns() + 20000000000ull;
+
+	assert_int_equal(lo >> 8 & 7, 0);
+	nm_fn_fatal(f->fn, 1, true);
+	assert_int_equal(reg_read(f, NM_REG_HEALTH + 0x38) >> 31, 1);
+	assert_int_equal(reg_read(f, NM_REG_HEALTH + 0x3c), 1 << 16);
+	assert_int_equal(reg_read(f, NM_REG_INITIALIZING) >> 30, 1);
+	reg_write(f, NM_REG_CMDQ_LO, (lo & ~0xfffu) | 7 << 8);
+	while ((reg_read(f, NM_REG_CMDQ_LO) >> 8 & 7) == 7) {
+		saw_reset++;
+		assert_true(nm_clock_ns() < end);
+	}
+	assert_int_equal(reg_read(f, NM_REG_CMDQ_LO) >> 8 & 7, 1);
+	while (reg_read(f, NM_REG_INITIALIZING) >> 31) {
+		saw_init++;
+		assert_true(nm_clock_ns() < end);
+	}
+	assert_true(saw_reset && saw_init);
+	assert_int_equal(reg_read(f, NM_REG_HEALTH + 0x3c), 0);
+	assert_int_equal(f->fn->state, NM_FN_RESET);
+	f->cmdq = 0;
+	f->brk = H_MEM_BASE;
+	h_init(f);
+	reg_write(f, NM_REG_CMDQ_LO, 0x1000);
+	assert_int_equal(reg_read(f, NM_REG_CMDQ_LO) >> 8 & 7, 0);
+}
+
+static u32 vsc_rd(struct h_fn *f, u32 off)
+{
+	u32 v;
+
+	assert_int_equal(nm_pci_read(f->fn, NM_PCI_VSC + off, &v, 4), 0);
+	return v;
+}
+
+static void vsc_wr(struct h_fn *f, u32 off, u32 v)
+{
+	assert_int_equal(nm_pci_write(f->fn, NM_PCI_VSC + off, &v, 4), 0);
+}
+
+static void test_vsc(void **state)
+{
+	struct rig *r = *state;
+	struct h_fn *f = r->a;
+	u32 n = vsc_rd(f, 8), at;
+
+	assert_true(vsc_rd(f, 8) != n);
+	vsc_wr(f, 0xc, n);
+	vsc_wr(f, 0xc, n + 1);		/* taken: the second one fails */
+	assert_int_equal(vsc_rd(f, 0xc), n);
+	vsc_wr(f, 4, 0x55);		/* no such space */
+	assert_int_equal(vsc_rd(f, 4) >> 29, 0);
+	vsc_wr(f, 4, 0xa);		/* semaphores */
+	assert_int_equal(vsc_rd(f, 4) >> 29, 1);
+	vsc_wr(f, 0x14, 77);
+	vsc_wr(f, 0x10, BIT(31) | 5);
+	assert_int_equal(vsc_rd(f, 0x10) >> 31, 0);
+	vsc_wr(f, 0x14, 78);
+	vsc_wr(f, 0x10, BIT(31) | 5);	/* held */
+	vsc_wr(f, 0x10, 5);
+	assert_int_equal(vsc_rd(f, 0x10) >> 31, 1);
+	assert_int_equal(vsc_rd(f, 0x14), 77);
+	vsc_wr(f, 4, 7);		/* crash dump */
+	n = vsc_rd(f, 0x10) & 0x3fffffff;
+	assert_true(n >= 0x240);
+	for (at = 0; at < n; at += 4) {
+		vsc_wr(f, 0x10, at);
+		assert_int_equal(vsc_rd(f, 0x14), reg_read(f, at));
+		assert_int_equal(vsc_rd(f, 0x10) & 0x3fffffff, at + 4);
+	}
+	vsc_wr(f, 0x10, n);
+	assert_int_equal(vsc_rd(f, 0x14), ~0u);
+	vsc_wr(f, 0xc, 0);
+	assert_int_equal(vsc_rd(f, 0xc), 0);
 }
 
 static void test_queue_faults(void **state)
@@ -787,12 +920,12 @@ static void test_queue_faults(void **state)
 	u32 len = h_frame(h_ptr(r->a, r->buf), 4, 17, 100, 1, 2);
 	struct nm_cqe *c = h_ptr(r->a, r->a->cq_tx);
 
-	r->a->fn->faults.tx_stall = 1;
+	nm_sq_stall(r->a->fn, true);
 	h_post(r->a, r->buf, len, 0, 0, 0, true);
 	h_doorbell(r->a);
 	h_run(&r->h);
 	assert_null(h_poll_tx(r->a));
-	r->a->fn->faults.tx_stall = 0;
+	nm_sq_stall(r->a->fn, false);
 	nm_queue_scan(r->a->fn);
 	r->a->fn->faults.drop_eqe = 1;
 	arm(r->a, r->a->cqn_tx, 0, 1);
@@ -809,6 +942,24 @@ static void test_queue_faults(void **state)
 	h_run(&r->h);
 	assert_int_equal(c[1].op_own & 1, 1);
 	assert_null(h_poll_tx(r->a));
+}
+
+/* A slow device sends one WQE at a time, and says when it goes on. */
+static void test_slow(void **state)
+{
+	struct rig *r = *state;
+	u32 len = h_frame(h_ptr(r->a, r->buf), 4, 17, 100, 1, 2), i;
+	u64 begin = nm_clock_ns();
+
+	r->a->fn->faults.slow_us = 2000;
+	for (i = 0; i < 4; i++)
+		h_post(r->a, r->buf, len, 0, 0, 0, true);
+	h_doorbell(r->a);
+	for (i = 0; i < 4; ) {
+		nm_engine_poll(r->h.m);
+		i += !!h_poll_tx(r->a);
+	}
+	assert_true(nm_clock_ns() - begin >= 6000000);
 }
 
 static void test_wire(void **state)
@@ -930,6 +1081,10 @@ int main(void)
 		RIG(test_reset),
 		RIG(test_wire),
 		RIG(test_cmd_faults),
+		RIG(test_cmd_delay),
+		RIG(test_fw_reset),
+		RIG(test_vsc),
+		RIG(test_slow),
 		RIG(test_queue_faults),
 	};
 
