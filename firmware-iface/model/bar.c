@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "bf.h"
 #include "health.h"
 #include "trace.h"
 
@@ -103,29 +104,12 @@ static int bar_reg_write(struct nm_fn *fn, u32 off, const void *buf, u32 len)
 	return 0;
 }
 
-/*
- * A send doorbell is the first eight bytes of a WQE, written anywhere at the
- * head of a BlueFlame buffer. BlueFlame itself is not served (capability "bf"
- * is 0): the rest of a WQE written there has no meaning.
- */
-static void bar_bf_write(struct nm_fn *fn, u32 page, u32 at, const u8 *b, u32 len)
-{
-	u32 buf_off = at & 0xff;
-
-	if (len == 8 && !buf_off)
-		nm_db_push(fn, NM_DB_SQ, page, nm_rd32(b + 4) >> 8);
-	else if (len == 4 && buf_off == 4)
-		nm_db_push(fn, NM_DB_SQ, page, nm_rd32(b) >> 8);
-	else if (len != 4 || buf_off)
-		nm_count(fn, NM_CNT_db_bad);
-}
-
 static int bar_uar_write(struct nm_fn *fn, u64 off, const u8 *b, u32 len)
 {
 	u32 page = off >> NM_PAGE_SHIFT, at = off & (NM_PAGE_SIZE - 1);
 
 	if (at >= NM_UAR_BF && at < NM_UAR_BF_END) {
-		bar_bf_write(fn, page, at, b, len);
+		nm_bf_write(fn, page, at, b, len);
 		return 0;
 	}
 	switch (at) {
@@ -134,12 +118,12 @@ static int bar_uar_write(struct nm_fn *fn, u64 off, const u8 *b, u32 len)
 			nm_db_push(fn, NM_DB_CQ, page, nm_rd64(b));
 			return 0;
 		}
-		fn->bf_latch = nm_rd32(b);
+		fn->cq_latch = nm_rd32(b);
 		return 0;
 	case NM_UAR_CQ_ARM + 4:
 		if (len == 4)
 			nm_db_push(fn, NM_DB_CQ, page,
-				   fn->bf_latch << 32 | nm_rd32(b));
+				   fn->cq_latch << 32 | nm_rd32(b));
 		return 0;
 	case NM_UAR_EQ_ARM:
 		if (len == 4)

@@ -48,6 +48,7 @@ static const struct cap_row cap_general[] = {
 	GEN_MIN(max_wqe_sz_rq, 512),
 	GEN_MIN(umr_modify_entity_size_disabled, 1),
 	GEN_MIN(log_bf_reg_size, 9),
+	GEN(bf, 1),
 	GEN(max_num_eqs, 96),
 	GEN(log_max_eq_sz, 22),
 	GEN(log_max_qp, 16),
@@ -84,6 +85,7 @@ static const struct cap_row cap_general[] = {
 	GEN(cq_period_mode_modify, 1),
 	GEN(cq_period_start_from_cqe, 1),
 	GEN(cq_oi, 1),
+	GEN(cq_resize, 1),
 	GEN(cqe_version, 1),
 	GEN(driver_version, 1),
 	GEN(disable_local_lb_uc, 1),
@@ -117,6 +119,8 @@ static const struct cap_row cap_eth[] = {
 	ETH_MIN(wqe_inline_mode, 2),	/* not required */
 	ETH(cqe_checksum_full, 1),
 	ETH(reg_umr_sq, 1),
+	ETH(multi_pkt_send_wqe, 1),
+	ETH(enhanced_multi_pkt_send_wqe, 1),
 };
 
 static const struct cap_row cap_ft[] = {

@@ -5,6 +5,8 @@
 
 #define CQ_MAX_LOG		22
 #define CQ_SYND_OVERRUN		1
+#define CQ_OPMOD_RESIZE		1
+#define CQ_RESIZE_SELECT	7	/* size, page offset and page size */
 #define CQ_UMEM_ID_OFF		0x2c0	/* bit offset in create_cq_in */
 #define CQC_DBR_UMEM_ID_OFF	0x20	/* bit offset in cqc */
 
@@ -41,16 +43,21 @@ static void cq_set_moderation(struct nm_cq *cq, void *cqc)
 	cq->from_cqe = NM_GET(cqc, cqc, cq_period_mode) == 1;
 }
 
-static bool cq_init_buf(struct nm_cmd *c, struct nm_cq *cq, void *cqc)
+/* CREATE_CQ and MODIFY_CQ have the queue's memory in the same place. */
+_Static_assert(NM_OFF(create_cq_in, pas) == NM_OFF(modify_cq_in, pas) &&
+	       NM_OFF(create_cq_in, cq_umem_valid) ==
+	       NM_OFF(modify_cq_in, cq_umem_valid), "memory of a CQ");
+
+static bool cq_init_buf(struct nm_cmd *c, struct nm_cq *cq, struct nm_buf *buf,
+			void *cqc, u64 need)
 {
-	u64 need = 1ull << (cq->log_size + cq->log_cqe);
 	void *in = c->in;
 
 	if (NM_GET(create_cq_in, in, cq_umem_valid))
-		return nm_buf_init_umem(c, &cq->buf, &cq->obj,
+		return nm_buf_init_umem(c, buf, &cq->obj,
 					nm_field_get(in, CQ_UMEM_ID_OFF, 32),
 					nm_rd64((u8 *)in + 0x280 / 8), need);
-	return nm_buf_init(c, &cq->buf, NM_PTR(create_cq_in, in, pas),
+	return nm_buf_init(c, buf, NM_PTR(create_cq_in, in, pas),
 			   c->in_len - NM_BYTES(create_cq_in),
 			   NM_GET(cqc, cqc, log_page_size) + NM_PAGE_SHIFT,
 			   NM_GET(cqc, cqc, page_offset) * 64, need);
@@ -86,11 +93,64 @@ void nm_cmd_create_cq(struct nm_cmd *c)
 	    !nm_dbr_init(c, &cq->dbr, &cq->obj, NM_GET64(cqc, cqc, dbr_addr),
 			 NM_GET(cqc, cqc, dbr_umem_valid),
 			 nm_field_get(cqc, CQC_DBR_UMEM_ID_OFF, 32)) ||
-	    !cq_init_buf(c, cq, cqc)) {
+	    !cq_init_buf(c, cq, &cq->buf, cqc,
+			 1ull << (cq->log_size + cq->log_cqe))) {
 		nm_obj_del(&cq->obj);
 		return;
 	}
 	NM_SET(create_cq_out, c->out, cqn, cq->obj.id);
+}
+
+/* Entries that software has not taken, by the doorbell record if need be */
+static bool cq_full(struct nm_cq *cq)
+{
+	u32 size = 1u << cq->log_size, v;
+
+	if (((cq->pi - cq->ci) & 0xffffff) < size)
+		return false;
+	if (!nm_dbr_read(cq->obj.fn, &cq->dbr, 0, &v))
+		return true;
+	cq->ci = v & 0xffffff;
+	return ((cq->pi - cq->ci) & 0xffffff) >= size;
+}
+
+/*
+ * The last entry in the old memory says so; software copies what it had not
+ * taken to the new one, where the numbering goes on.
+ */
+static void cq_resize(struct nm_cmd *c, struct nm_cq *cq, void *cqc, u32 sel)
+{
+	struct nm_cqe last = { .op_own = NM_CQE_RESIZE << 4 };
+	u32 cqe_sz = NM_GET(cqc, cqc, cqe_sz), log = NM_GET(cqc, cqc, log_cq_size);
+	struct nm_buf buf = { };
+
+	if (sel != CQ_RESIZE_SELECT) {
+		nm_cmd_fail(c, NM_ST_BAD_PARAM, NM_SYN_FIELD);
+		return;
+	}
+	if (log > CQ_MAX_LOG) {
+		nm_cmd_fail(c, NM_ST_BAD_PARAM, NM_SYN_QUEUE_SIZE);
+		return;
+	}
+	if (cqe_sz > 2 || (cqe_sz ? 7 : 6) != cq->log_cqe) {
+		nm_cmd_fail(c, NM_ST_BAD_PARAM, NM_SYN_QUEUE_STRIDE);
+		return;
+	}
+	if (cq->error || cq_full(cq)) {
+		nm_cmd_fail(c, NM_ST_BAD_RES_STATE, NM_SYN_QUEUE_STATE);
+		return;
+	}
+	/* All that is in the queue, and the entry that says so, must fit. */
+	if (((cq->pi - cq->ci) & 0xffffff) >= 1u << log) {
+		nm_cmd_fail(c, NM_ST_BAD_SIZE, NM_SYN_QUEUE_SIZE);
+		return;
+	}
+	if (!cq_init_buf(c, cq, &buf, cqc, 1ull << (log + cq->log_cqe)))
+		return;
+	nm_cq_post(cq, &last, true);
+	nm_buf_free(&cq->buf);
+	cq->buf = buf;
+	cq->log_size = log;
 }
 
 void nm_cmd_modify_cq(struct nm_cmd *c)
@@ -103,7 +163,11 @@ void nm_cmd_modify_cq(struct nm_cmd *c)
 
 	if (!cq)
 		return;
-	/* op_mod 1 resizes: not served. Bits: 1 period, 2 count, 16 mode */
+	if (c->op_mod == CQ_OPMOD_RESIZE) {
+		cq_resize(c, cq, cqc, sel);
+		return;
+	}
+	/* Bits: 1 period, 2 count, 4 overrun ignore, 16 mode */
 	if (c->op_mod || sel & ~0x1fu) {
 		nm_cmd_fail(c, NM_ST_BAD_PARAM, NM_SYN_OP_MOD);
 		return;
@@ -216,19 +280,6 @@ void nm_cq_rescan(struct nm_cq *cq)
 	if ((word >> 28 & 3) == cq->arm_sn && cq->arm == NM_CQ_NOT_ARMED)
 		return;
 	nm_cq_doorbell(cq->obj.fn, cq->uar, (u64)word << 32 | cq->obj.id);
-}
-
-/* Entries that software has not taken, by the doorbell record if need be */
-static bool cq_full(struct nm_cq *cq)
-{
-	u32 size = 1u << cq->log_size, v;
-
-	if (((cq->pi - cq->ci) & 0xffffff) < size)
-		return false;
-	if (!nm_dbr_read(cq->obj.fn, &cq->dbr, 0, &v))
-		return true;
-	cq->ci = v & 0xffffff;
-	return ((cq->pi - cq->ci) & 0xffffff) >= size;
 }
 
 static void cq_overrun(struct nm_cq *cq)

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bf.h"
 #include "cmd.h"
 #include "queue.h"
 #include "trace.h"
@@ -34,6 +35,11 @@ void nm_db_push(struct nm_fn *fn, enum nm_db_type type, u32 page, u64 val)
 	nm_engine_kick(fn->model);
 }
 
+bool nm_db_full(struct nm_fn *fn)
+{
+	return atomic_load(&fn->db.head) - atomic_load(&fn->db.tail) == NM_DB_RING;
+}
+
 void nm_engine_kick(struct nm_model *m)
 {
 	atomic_thread_fence(memory_order_seq_cst);
@@ -49,6 +55,9 @@ static void engine_db(struct nm_fn *fn, const struct nm_db *db)
 		break;
 	case NM_DB_SQ:
 		nm_sq_doorbell(fn, db->page, db->val);
+		break;
+	case NM_DB_BF:
+		nm_bf_doorbell(fn, db->page, db->val);
 		break;
 	case NM_DB_CQ:
 		nm_cq_doorbell(fn, db->page, db->val);
@@ -156,7 +165,9 @@ static bool engine_rings_empty(struct nm_model *m)
  */
 static void engine_sleep(struct nm_model *m, s64 ns)
 {
-	struct pollfd pf = { .fd = m->kick_fd, .events = POLLIN };
+	struct pollfd pf[1 + NM_MAX_FN] = {
+		{ .fd = m->kick_fd, .events = POLLIN },
+	};
 	struct timespec ts = {
 		.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000,
 	};
@@ -167,7 +178,8 @@ static void engine_sleep(struct nm_model *m, s64 ns)
 	atomic_store(&m->sleeping, true);
 	atomic_thread_fence(memory_order_seq_cst);
 	if (engine_rings_empty(m) && !atomic_load(&m->stop) &&
-	    ppoll(&pf, 1, ns < 0 ? NULL : &ts, NULL) > 0)
+	    ppoll(pf, 1 + nm_wire_fds(m->wire, pf + 1), ns < 0 ? NULL : &ts,
+		  NULL) > 0)
 		eventfd_read(m->kick_fd, &v);
 	atomic_store(&m->sleeping, false);
 }

@@ -204,6 +204,7 @@ _Static_assert(sizeof(struct nm_err_cqe) == 64, "error completion");
 enum nm_cqe_opcode {
 	NM_CQE_REQ		= 0x0,
 	NM_CQE_RESP_SEND	= 0x2,
+	NM_CQE_RESIZE		= 0x5,
 	NM_CQE_REQ_ERR		= 0xd,
 	NM_CQE_RESP_ERR		= 0xe,
 	NM_CQE_INVALID		= 0xf,
@@ -243,6 +244,7 @@ enum nm_wqe_opcode {
 	NM_OP_SEND		= 0x0a,
 	NM_OP_LSO		= 0x0e,
 	NM_OP_UMR		= 0x25,
+	NM_OP_ENHANCED_MPSW	= 0x29,
 };
 
 struct nm_wqe_ctrl {

@@ -13,6 +13,7 @@ static const char usage[] =
 "  --socket PATH        vfio-user socket of a function; one or two\n"
 "  --wire back-to-back  two functions, one cable (the default for two)\n"
 "  --wire loop          each port's cable comes back to itself\n"
+"  --wire tap:A[,B]     each port's cable leads to a TAP device\n"
 "  --ctl PATH           control socket\n"
 "  --pcap FILE          capture both ends of the wire (pcapng)\n"
 "  --trace FILE[:KINDS] vfu,cmd,db,cqe,eqe,pkt,err or all; \"-\" is stderr\n"
@@ -47,6 +48,8 @@ static int parse(int argc, char **argv, struct nm_opts *o)
 		case 'w':
 			if (!strcmp(optarg, "loop"))
 				o->loopback = true;
+			else if (!strncmp(optarg, "tap:", 4))
+				o->tap = optarg + 4;
 			else if (strcmp(optarg, "back-to-back"))
 				return -1;
 			break;

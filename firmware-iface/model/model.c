@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bf.h"
 #include "caps.h"
 #include "health.h"
 #include "pci.h"
@@ -94,6 +95,8 @@ void nm_fn_reset(struct nm_fn *fn)
 	nm_lock(fn->model);
 	atomic_store(&fn->db.tail, atomic_load(&fn->db.head));
 	atomic_store(&fn->db.overflow, false);
+	atomic_store(&fn->bf.tail, atomic_load(&fn->bf.head));
+	nm_bf_reset(fn);
 	nm_fn_reset_locked(fn);
 	nm_trace(fn, NM_TR_CMD, "reset");
 	nm_unlock(fn->model);
@@ -115,6 +118,8 @@ void nm_fn_detach(struct nm_fn *fn)
 	nm_lock(fn->model);
 	fn->xport = NULL;
 	atomic_store(&fn->db.tail, atomic_load(&fn->db.head));
+	atomic_store(&fn->bf.tail, atomic_load(&fn->bf.head));
+	nm_bf_reset(fn);
 	nm_fn_reset_locked(fn);
 	nm_dma_unmap_all(&fn->dma);
 	nm_unlock(fn->model);

@@ -52,6 +52,7 @@ struct nm_xport_ops {
 	X(cmd_errors)		/* commands with a status not OK */	\
 	X(cmd_delivery_errors)	/* refused before execution */		\
 	X(db_sq)		/* send doorbells */			\
+	X(db_bf)		/* of them, with their WQE */		\
 	X(db_lost)		/* ring full: fell back to a scan */	\
 	X(db_bad)		/* to no register or to a foreign UAR */ \
 	X(bar_bad)		/* accesses of bad size or offset */	\
@@ -64,6 +65,7 @@ struct nm_xport_ops {
 	X(cq_overruns)		/* completion queues that overran */	\
 	X(tx_wqes)							\
 	X(tx_lso_wqes)							\
+	X(tx_multi_wqes)						\
 	X(tx_nops)							\
 	X(tx_packets)		/* frames given to the wire */		\
 	X(tx_bytes)							\
@@ -77,6 +79,7 @@ struct nm_xport_ops {
 	X(rx_no_buffer)		/* receive queue empty */		\
 	X(rx_rq_not_ready)						\
 	X(rx_scatter_errors)						\
+	X(tap_drops)		/* frames that the TAP did not take */	\
 	X(rx_csum_bad)		/* IP or L4 checksum wrong */		\
 	X(vfu_errors)		/* transport messages refused */
 
@@ -96,7 +99,8 @@ struct nm_port_counters {
 
 enum nm_db_type {
 	NM_DB_CMD,	/* value: slots */
-	NM_DB_SQ,	/* value: UAR page << 32 | queue number */
+	NM_DB_SQ,	/* value: queue number; page: UAR */
+	NM_DB_BF,	/* the same, with a WQE in nm_bf.slot */
 	NM_DB_CQ,	/* value: the eight bytes; page: UAR */
 	NM_DB_EQ,	/* value: eqn << 24 | ci; arm or not */
 	NM_DB_EQ_ARM,
@@ -115,6 +119,26 @@ struct nm_db_ring {
 	_Atomic u32 tail;	/* consumer: engine */
 	_Atomic bool overflow;
 	struct nm_db ent[NM_DB_RING];
+};
+
+#define NM_BF_SLOTS	64	/* power of two */
+
+/**
+ * struct nm_bf - BlueFlame: a burst that is coming in, and those that came
+ * @data: the first @have bytes of a burst at @at of page @page; server thread
+ * @bursty: pages that have seen one; server thread
+ * @slot: whole WQEs; server thread to engine, as the doorbell ring
+ */
+struct nm_bf {
+	u32 page;
+	u32 at;
+	u32 have;
+	u64 since;
+	u8 data[NM_WQE_BB];
+	u32 bursty[NM_BAR0_SIZE / NM_PAGE_SIZE / 32];
+	_Atomic u32 head;
+	_Atomic u32 tail;
+	u8 slot[NM_BF_SLOTS][NM_WQE_BB] __aligned(16);
 };
 
 /* Registers in the initialization segment that software or firmware sets */
@@ -190,12 +214,13 @@ struct nm_fn {
 
 	/* server thread */
 	u8 cfg[4096];
-	u64 bf_latch;
+	u64 cq_latch;		/* first half of an arming doorbell */
 	struct nm_vsc vsc;
 
 	/* both, by atomics */
 	struct nm_regs regs;
 	struct nm_db_ring db;
+	struct nm_bf bf;
 
 	/* under nm_model.lock */
 	const struct nm_xport_ops *xport;
@@ -234,6 +259,7 @@ struct nm_opts {
 	const char *trace;
 	unsigned int seed;
 	bool loopback;		/* wire: each port to itself */
+	const char *tap;	/* wire: names of TAP devices, one a port */
 	bool minimal_caps;
 	unsigned int cmd_timeout_ms;	/* told to the driver; 0: its own */
 	bool once;		/* stop when the last client leaves */
@@ -294,6 +320,7 @@ int nm_engine_start(struct nm_model *m);
 void nm_engine_stop(struct nm_model *m);
 void nm_engine_kick(struct nm_model *m);
 bool nm_engine_poll(struct nm_model *m);
+bool nm_db_full(struct nm_fn *fn);
 void nm_db_push(struct nm_fn *fn, enum nm_db_type type, u32 page, u64 val);
 
 #endif /* NM_MODEL_H */

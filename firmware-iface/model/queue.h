@@ -123,6 +123,7 @@ enum nm_wq_state {
  * struct nm_sq - send queue, also the send half of a QP
  * @obj: head of the SQ or of the QP that holds it
  * @pc: WQEBBs consumed; @pi: as the doorbell record said last
+ * @bf: the WQE at @bf_idx as BlueFlame brought it; only during that doorbell
  * @next: on nm_fn.sq_active while @active
  */
 struct nm_sq {
@@ -137,6 +138,8 @@ struct nm_sq {
 	u32 pd;
 	u32 user_index;
 	u16 pc, pi;
+	const u8 *bf;
+	u16 bf_idx;
 	u8 state;
 	bool active;
 	bool rung;		/* since the last reset */
@@ -154,6 +157,8 @@ struct nm_sq_obj {
 /* The send half of a QP; NULL when there is no such QP */
 struct nm_sq *nm_qp_sq(struct nm_fn *fn, u32 qpn);
 void nm_sq_doorbell(struct nm_fn *fn, u32 page, u32 sqn);
+/* The same with the first 64 bytes of a WQE, which need not be fetched */
+void nm_sq_blueflame(struct nm_fn *fn, u32 page, u32 sqn, const u8 *wqe);
 bool nm_sq_run(struct nm_fn *fn);
 /* Read the doorbell record; put the queue on the list if it has work. */
 void nm_sq_kick(struct nm_fn *fn, struct nm_sq *sq);

@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "bf.h"
 #include "ctl.h"
 #include "server.h"
 #include "vfu.h"
@@ -217,6 +218,21 @@ static void server_events(struct server *s, const struct pollfd *pf)
 			ctl_input(s, &s->ctl[i]);
 }
 
+/* Milliseconds until a BlueFlame burst that does not go on is a doorbell */
+static int server_timeout(struct server *s)
+{
+	u64 next = ~0ull, now;
+	unsigned int i;
+
+	for (i = 0; i < s->m->nr_fn; i++)
+		if (nm_bf_next(s->m->fn[i]) < next)
+			next = nm_bf_next(s->m->fn[i]);
+	if (next == ~0ull)
+		return -1;
+	now = nm_clock_ns();
+	return next > now ? DIV_ROUND_UP(next - now, 1000000) : 0;
+}
+
 int nm_server_run(struct nm_model *m)
 {
 	struct pollfd pf[2 + 2 * NM_MAX_FN + MAX_CTL];
@@ -235,11 +251,15 @@ int nm_server_run(struct nm_model *m)
 	while (!server_done(&srv)) {
 		unsigned int n = server_fds(&srv, pf);
 
-		if (poll(pf, n, -1) < 0 && errno != EINTR)
+		unsigned int i;
+
+		if (poll(pf, n, server_timeout(&srv)) < 0 && errno != EINTR)
 			break;
 		if (pf[0].revents)
 			break;
 		server_events(&srv, pf);
+		for (i = 0; i < m->nr_fn; i++)
+			nm_bf_poll(m->fn[i]);
 	}
 	nm_engine_stop(m);
 	server_close(&srv);

@@ -223,6 +223,31 @@ void nm_sq_doorbell(struct nm_fn *fn, u32 page, u32 sqn)
 	nm_sq_kick(fn, sq);
 }
 
+/*
+ * What is posted before that WQE goes first; an index that is not posted makes
+ * it an ordinary doorbell. All of it runs now: the slot is the doorbell's.
+ */
+void nm_sq_blueflame(struct nm_fn *fn, u32 page, u32 sqn, const u8 *wqe)
+{
+	struct nm_sq *sq = sq_lookup(fn, sqn);
+	u16 idx = nm_rd32(wqe) >> 8;
+	unsigned int n = 0;
+
+	nm_count(fn, NM_CNT_db_bf);
+	nm_sq_doorbell(fn, page, sqn);
+	if (!sq || sq->uar != page || !sq->active || fn->faults.slow_us ||
+	    (u16)(idx - sq->pc) >= (u16)(sq->pi - sq->pc))
+		return;
+	nm_sq_detach(fn, sq);
+	sq->bf = wqe;
+	sq->bf_idx = idx;
+	while ((u16)(idx - sq->pc) < (u16)(sq->pi - sq->pc) && n++ < SQ_BATCH)
+		if (!nm_tx_wqe(fn, sq))
+			break;
+	sq->bf = NULL;
+	nm_sq_kick(fn, sq);
+}
+
 void nm_queue_scan(struct nm_fn *fn)
 {
 	struct nm_obj *obj = NULL;

@@ -15,9 +15,11 @@ static bool wqe_fetch(struct nm_fn *fn, struct nm_sq *sq, struct nm_wqe *w)
 	const struct nm_wqe_ctrl *ctrl = (void *)w->raw;
 	u32 ds;
 
-	if (!nm_buf_read(fn, &sq->buf,
-			 sq->buf_off + (u64)(sq->pc & mask) * NM_WQE_BB, w->raw,
-			 NM_WQE_BB))
+	if (sq->bf && sq->bf_idx == sq->pc)
+		memcpy(w->raw, sq->bf, NM_WQE_BB);
+	else if (!nm_buf_read(fn, &sq->buf, sq->buf_off +
+			      (u64)(sq->pc & mask) * NM_WQE_BB, w->raw,
+			      NM_WQE_BB))
 		return false;
 	ds = be32toh(ctrl->qpn_ds) & 0x3f;
 	w->opcode = be32toh(ctrl->opmod_idx_opcode);
@@ -83,6 +85,43 @@ static u8 wqe_data_segs(struct nm_fn *fn, struct nm_sq *sq, struct nm_wqe *w,
 	return 0;
 }
 
+/*
+ * Enhanced multi-packet send: behind one Ethernet segment, which holds for all,
+ * each data segment is a packet.
+ */
+static u8 wqe_multi(struct nm_fn *fn, struct nm_sq *sq, struct nm_wqe *w)
+{
+	u32 off = sizeof(struct nm_wqe_ctrl) + sizeof(struct nm_wqe_eth);
+	u32 end = w->len;
+	u8 synd;
+
+	if (w->len <= off)
+		return NM_SYND_LOCAL_QP_OP;
+	w->eth = (void *)(w->raw + off - sizeof(*w->eth));
+	if (be16toh(w->eth->inline_sz))
+		return NM_SYND_LOCAL_QP_OP;
+	nm_count(fn, NM_CNT_tx_multi_wqes);
+	while (off < end) {
+		u32 seg = NM_WQE_DS, len = nm_rd32(w->raw + off);
+
+		if (len & NM_SEG_INLINE)
+			seg = ((len & ~NM_SEG_INLINE) + 4 + NM_WQE_DS - 1) &
+			      ~(NM_WQE_DS - 1u);
+		if (seg > end - off)
+			return NM_SYND_LOCAL_LENGTH;
+		w->nr_iov = 0;
+		w->bytes = 0;
+		w->len = off + seg;
+		synd = wqe_data_segs(fn, sq, w, off);
+		if (!synd)
+			synd = nm_tx_send(fn, sq, w);
+		if (synd)
+			return synd;
+		off += seg;
+	}
+	return 0;
+}
+
 /* Ethernet segment: 14 bytes, then inline headers of inline_sz bytes */
 static u8 wqe_eth(struct nm_fn *fn, struct nm_sq *sq, struct nm_wqe *w)
 {
@@ -128,6 +167,9 @@ static u8 wqe_exec(struct nm_fn *fn, struct nm_sq *sq, struct nm_wqe *w)
 			return synd;
 		return w->opcode == NM_OP_LSO ? nm_tx_lso(fn, sq, w) :
 						nm_tx_send(fn, sq, w);
+	case NM_OP_ENHANCED_MPSW:
+		return sq->eth && !w->opmod ? wqe_multi(fn, sq, w) :
+					      NM_SYND_LOCAL_QP_OP;
 	default:
 		return NM_SYND_LOCAL_QP_OP;
 	}

@@ -4,7 +4,10 @@
  * within the call that sent it unless the cable delays it; what is delayed
  * waits in a queue of bounded length, in order of arrival time.
  */
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "pkt.h"
 #include "port.h"
@@ -25,12 +28,14 @@ struct wire_frame {
 /**
  * struct nm_wire - the cable
  * @heap: frames under way, a binary heap by (due, seq)
+ * @tap: what each port's cable leads to instead of a port; -1: a port
  * @busy_until: when each direction's line is free, for the rate limit
  */
 struct nm_wire {
 	struct nm_model *m;
 	struct nm_pcap *pcap;
 	struct nm_impair impair[NM_MAX_FN];
+	int tap[NM_MAX_FN];
 	u64 busy_until[NM_MAX_FN];
 	u64 rng;
 	u64 seq;
@@ -39,18 +44,52 @@ struct nm_wire {
 	u32 cap;
 };
 
+void nm_wire_set_tap(struct nm_wire *w, unsigned int port, int fd)
+{
+	if (w->tap[port] >= 0)
+		close(w->tap[port]);
+	w->tap[port] = fd;
+}
+
+/* "t0" or "t0,t1": as many as there are ports */
+static bool wire_open_taps(struct nm_wire *w, const char *names)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->m->nr_fn; i++) {
+		u32 len = strcspn(names, ",");
+		int fd = nm_tap_open(names, len);
+
+		if (fd < 0) {
+			fprintf(stderr, "TAP \"%.*s\": %s\n", (int)len, names,
+				strerror(-fd));
+			return false;
+		}
+		nm_wire_set_tap(w, i, fd);
+		names += len + (names[len] == ',');
+	}
+	return true;
+}
+
 struct nm_wire *nm_wire_create(struct nm_model *m)
 {
 	struct nm_wire *w = calloc(1, sizeof(*w));
+	unsigned int i;
 
 	if (!w)
 		return NULL;
 	w->m = m;
+	for (i = 0; i < NM_MAX_FN; i++)
+		w->tap[i] = -1;
+	if (m->opts.tap && !wire_open_taps(w, m->opts.tap)) {
+		nm_wire_destroy(w);
+		return NULL;
+	}
 	w->rng = 0x9e3779b97f4a7c15ull ^ ((u64)m->opts.seed << 17 | 1);
 	if (m->opts.pcap) {
 		w->pcap = nm_pcap_open(m->opts.pcap, m->nr_fn);
 		if (!w->pcap) {
-			free(w);
+			nm_wire_destroy(w);
 			return NULL;
 		}
 	}
@@ -59,6 +98,8 @@ struct nm_wire *nm_wire_create(struct nm_model *m)
 
 void nm_wire_destroy(struct nm_wire *w)
 {
+	unsigned int i;
+
 	if (!w)
 		return;
 	while (w->nr)
@@ -66,6 +107,8 @@ void nm_wire_destroy(struct nm_wire *w)
 	free(w->heap);
 	if (w->pcap)
 		nm_pcap_close(w->pcap);
+	for (i = 0; i < NM_MAX_FN; i++)
+		nm_wire_set_tap(w, i, -1);
 	free(w);
 }
 
@@ -73,7 +116,7 @@ struct nm_fn *nm_wire_peer(struct nm_fn *fn)
 {
 	struct nm_model *m = fn->model;
 
-	if (m->opts.loopback || m->nr_fn == 1)
+	if (m->opts.loopback || m->opts.tap || m->nr_fn == 1)
 		return fn;
 	return m->fn[!fn->idx];
 }
@@ -159,8 +202,16 @@ static void wire_capture(struct nm_fn *fn, enum nm_pcap_dir dir, const u8 *frame
 		nm_pcap_write(w->pcap, fn->idx, dir, frame, len, comment);
 }
 
+/* Where the cable of @to leads to a TAP, what it delivers left that port. */
 static void wire_deliver(struct nm_fn *to, const u8 *frame, u32 len)
 {
+	int tap = to->model->wire->tap[to->idx];
+
+	if (tap >= 0) {
+		if (write(tap, frame, len) != (ssize_t)len)
+			nm_count(to, NM_CNT_tap_drops);
+		return;
+	}
 	if (!nm_port_up(to)) {
 		wire_capture(to, NM_PCAP_IN, frame, len, "dropped: link down");
 		return;
@@ -220,7 +271,7 @@ void nm_wire_tx(struct nm_fn *fn, const u8 *frame, u32 len)
 	}
 	due = wire_due(fn, im, len);
 	/* A loop never recurses: its frames go through the queue. */
-	if (!due && to == fn)
+	if (!due && to == fn && w->tap[fn->idx] < 0)
 		due = fn->model->now_ns;
 	if (!due)
 		wire_deliver(to, frame, len);
@@ -231,9 +282,46 @@ void nm_wire_tx(struct nm_fn *fn, const u8 *frame, u32 len)
 			     due ? due : fn->model->now_ns);
 }
 
+static unsigned int wire_poll_tap(struct nm_fn *fn, int tap)
+{
+	u8 frame[NM_FRAME_MAX];
+	unsigned int n;
+	ssize_t len;
+
+	for (n = 0; n < WIRE_BATCH; n++) {
+		len = read(tap, frame, sizeof(frame));
+		if (len < 14)
+			break;
+		if (len < NM_FRAME_MIN) {
+			memset(frame + len, 0, NM_FRAME_MIN - len);
+			len = NM_FRAME_MIN;
+		}
+		wire_capture(fn, NM_PCAP_IN, frame, len,
+			     nm_port_up(fn) ? NULL : "dropped: link down");
+		if (nm_port_up(fn))
+			nm_rx_frame(fn, frame, len);
+	}
+	return n;
+}
+
+unsigned int nm_wire_fds(struct nm_wire *w, struct pollfd *pf)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < NM_MAX_FN; i++)
+		if (w->tap[i] >= 0)
+			pf[n++] = (struct pollfd){ .fd = w->tap[i],
+						   .events = POLLIN };
+	return n;
+}
+
 bool nm_wire_poll(struct nm_wire *w)
 {
-	unsigned int n = 0;
+	unsigned int n = 0, got = 0, i;
+
+	for (i = 0; i < w->m->nr_fn; i++)
+		if (w->tap[i] >= 0)
+			got += wire_poll_tap(w->m->fn[i], w->tap[i]);
 
 	while (w->nr && w->heap[0]->due <= w->m->now_ns && n++ < WIRE_BATCH) {
 		struct wire_frame *f = wire_dequeue(w);
@@ -241,7 +329,7 @@ bool nm_wire_poll(struct nm_wire *w)
 		wire_deliver(w->m->fn[f->to], f->data, f->len);
 		free(f);
 	}
-	return n;
+	return n || got;
 }
 
 u64 nm_wire_next(struct nm_wire *w)

@@ -21,7 +21,13 @@ struct nm_impair {
 	u64 rate_bps;
 };
 
+struct pollfd;
+
 struct nm_wire *nm_wire_create(struct nm_model *m);
+/* @fd carries a frame a read or write; the wire closes it. */
+void nm_wire_set_tap(struct nm_wire *w, unsigned int port, int fd);
+/* Descriptors that bring frames in; returns how many, at most NM_MAX_FN */
+unsigned int nm_wire_fds(struct nm_wire *w, struct pollfd *pf);
 void nm_wire_destroy(struct nm_wire *w);
 struct nm_fn *nm_wire_peer(struct nm_fn *fn);
 /* A frame leaves @fn; it is copied when it cannot arrive at once. */
@@ -30,6 +36,9 @@ void nm_wire_tx(struct nm_fn *fn, const u8 *frame, u32 len);
 bool nm_wire_poll(struct nm_wire *w);
 u64 nm_wire_next(struct nm_wire *w);
 struct nm_impair *nm_wire_impair(struct nm_fn *fn);
+
+/* tap.c: a descriptor, or -errno */
+int nm_tap_open(const char *name, u32 name_len);
 
 /* pcapng.c */
 struct nm_pcap;

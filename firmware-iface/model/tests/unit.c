@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Unit tests: pure parts, commands, data path. */
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netpacket/packet.h>
+#include <net/ethernet.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "harness.h"
+#include "../bf.h"
 #include "../json.h"
 #include "../mkey.h"
 #include "../pci.h"
@@ -962,6 +971,194 @@ static void test_slow(void **state)
 	assert_true(nm_clock_ns() - begin >= 6000000);
 }
 
+/* Three packets behind one Ethernet segment, the last one inline */
+static void test_multi(void **state)
+{
+	struct rig *r = *state;
+	u32 len = h_frame(h_ptr(r->a, r->buf), 4, NM_IP_UDP, 100, 1, 2), i, off;
+	u8 w[5 * NM_WQE_BB] = { };
+	struct nm_wqe_ctrl *c = (void *)w;
+	struct nm_wqe_eth *e = (void *)(c + 1);
+	struct nm_wqe_data *d = (void *)(e + 1);
+
+	for (i = 0; i < 2; i++) {
+		d[i].byte_count = htobe32(len);
+		d[i].lkey = htobe32(r->a->mkey);
+		d[i].addr = htobe64(r->buf);
+	}
+	nm_wr32(&d[2], NM_SEG_INLINE | len);
+	memcpy((u8 *)&d[2] + 4, h_ptr(r->a, r->buf), len);
+	off = (u8 *)&d[2] - w + ((len + 4 + 15) & ~15u);
+	e->cs_flags = NM_ETH_L3_CSUM | NM_ETH_L4_CSUM;
+	c->opmod_idx_opcode = htobe32(NM_OP_ENHANCED_MPSW);
+	c->qpn_ds = htobe32(r->a->sqn << 8 | off / 16);
+	c->fm_ce_se = 8;
+	memcpy(h_ptr(r->a, r->a->sq), w, sizeof(w));
+	r->a->pi_tx += DIV_ROUND_UP(off, NM_WQE_BB);
+	h_doorbell(r->a);
+	h_run(&r->h);
+	for (i = 0; i < 3; i++) {
+		struct nm_cqe *cqe = h_poll_rx(r->b);
+
+		assert_non_null(cqe);
+		assert_int_equal(cqe->hds_ip_ext, 7);
+		assert_int_equal(be32toh(cqe->byte_cnt) & 0xffff, len);
+	}
+	assert_non_null(h_poll_tx(r->a));
+	assert_null(h_poll_tx(r->a));
+	assert_int_equal(r->a->fn->cnt[NM_CNT_tx_multi_wqes], 1);
+	/* a segment that reaches beyond the WQE */
+	nm_wr32(&d[2], NM_SEG_INLINE | 2000);
+	memcpy(h_ptr(r->a, r->a->sq + (u64)r->a->pi_tx * NM_WQE_BB), w, sizeof(w));
+	r->a->pi_tx += DIV_ROUND_UP(off, NM_WQE_BB);
+	h_doorbell(r->a);
+	h_run(&r->h);
+	assert_int_equal(h_poll_tx(r->a)->op_own >> 4, NM_CQE_REQ_ERR);
+}
+
+/* Eight writes of the WQE in the ring, but signalled; @n of them */
+static void bf_burst(struct h_fn *f, u16 idx, u32 buf, u32 n)
+{
+	u8 w[NM_WQE_BB];
+	u32 i;
+
+	memcpy(w, h_ptr(f, f->sq + idx * (u64)NM_WQE_BB), sizeof(w));
+	((struct nm_wqe_ctrl *)w)->fm_ce_se = 8;
+	nm_wr32((u8 *)h_ptr(f, f->dbr_sq) + 4, f->pi_tx);
+	for (i = 0; i < n; i++)
+		assert_int_equal(nm_bar_write(f->fn, f->uar * 4096ull + NM_UAR_BF +
+					      buf * 0x100 + i * 8, w + i * 8, 8), 0);
+}
+
+static void test_blueflame(void **state)
+{
+	struct rig *r = *state;
+	u32 len = h_frame(h_ptr(r->a, r->buf), 4, NM_IP_UDP, 100, 1, 2), i;
+	u64 end = nm_clock_ns() + 20000000000ull;
+
+	/* The first burst shows that the page has them, and is a doorbell. */
+	h_post(r->a, r->buf, len, 0, 0, 0, false);
+	bf_burst(r->a, 0, 0, 8);
+	h_run(&r->h);
+	assert_non_null(h_poll_rx(r->b));
+	assert_null(h_poll_tx(r->a));
+	/* From then on the WQE is the one that was written. */
+	for (i = 1; i < 4; i++) {
+		h_post(r->a, r->buf, len, 0, 0, 0, false);
+		bf_burst(r->a, i, i & 1, 8);
+		h_run(&r->h);
+		assert_non_null(h_poll_rx(r->b));
+		assert_non_null(h_poll_tx(r->a));
+	}
+	assert_int_equal(r->a->fn->cnt[NM_CNT_db_bf], 3);
+	/* One that does not go on is a doorbell, a little later. */
+	h_post(r->a, r->buf, len, 0, 0, 0, false);
+	bf_burst(r->a, 4, 0, 3);
+	h_run(&r->h);
+	assert_null(h_poll_rx(r->b));
+	assert_true(nm_bf_next(r->a->fn) != ~0ull);
+	while (nm_bf_next(r->a->fn) != ~0ull) {
+		nm_bf_poll(r->a->fn);
+		assert_true(nm_clock_ns() < end);
+	}
+	h_run(&r->h);
+	assert_non_null(h_poll_rx(r->b));
+	assert_null(h_poll_tx(r->a));
+}
+
+/* A packet socket on the TAP is the other end of the cable. */
+static void test_tap(void **state)
+{
+	struct sockaddr_ll sll = { .sll_family = AF_PACKET,
+				   .sll_protocol = htons(ETH_P_ALL) };
+	struct nm_opts o = { .nr_fn = 1, .tap = "nmtest0", .seed = 1 };
+	struct ifreq ifr = { .ifr_name = "nmtest0" };
+	u8 in[2048] = { }, *frame;
+	struct nm_cqe *cqe;
+	struct h h;
+	u64 buf, end;
+	u32 len;
+	int fd;
+
+	/* a namespace of its own: needs the rights that the lab has */
+	assert_int_equal(unshare(CLONE_NEWNET), 0);
+	h_open(&h, &o);
+	fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK, htons(ETH_P_ALL));
+	assert_true(fd >= 0);
+	assert_int_equal(ioctl(fd, SIOCGIFINDEX, &ifr), 0);
+	sll.sll_ifindex = ifr.ifr_ifindex;
+	ifr.ifr_flags = IFF_UP;
+	assert_int_equal(ioctl(fd, SIOCSIFFLAGS, &ifr), 0);
+	assert_int_equal(bind(fd, (void *)&sll, sizeof(sll)), 0);
+	h_init(&h.f[0]);
+	h_queues(&h.f[0], 5, 2048);
+	buf = h_alloc(&h.f[0], 4096, 4096);
+	frame = h_ptr(&h.f[0], buf);
+	len = h_frame(frame, 4, NM_IP_UDP, 100, 1, 2);
+	h_post(&h.f[0], buf, len, 0, 0, 0, true);
+	h_doorbell(&h.f[0]);
+	h_run(&h);
+	assert_non_null(h_poll_tx(&h.f[0]));
+	end = nm_clock_ns() + 20000000000ull;
+	/* the kernel's own multicast may come first */
+	do {
+		assert_true(nm_clock_ns() < end);
+	} while (recv(fd, in, sizeof(in), 0) != (ssize_t)len ||
+		 memcmp(in, frame, len));
+	frame[20] ^= 0x55;
+	assert_int_equal(send(fd, frame, len, 0), len);
+	do {
+		assert_true(nm_clock_ns() < end);
+		h_run(&h);
+		cqe = h_poll_rx(&h.f[0]);
+	} while (!cqe || (be32toh(cqe->byte_cnt) & 0xffff) != len ||
+		 memcmp(h_rx_data(&h.f[0], cqe), frame, len));
+	h_close(&h);
+	close(fd);
+}
+
+static u8 resize(struct h_fn *f, u32 log_size, u64 *ring)
+{
+	u8 in[NM_BYTES(modify_cq_in) + 8] = { }, out[16];
+	void *cqc = NM_PTR(modify_cq_in, in, cq_context);
+	u32 i;
+
+	*ring = h_alloc(f, NM_PAGE_SIZE, NM_PAGE_SIZE);
+	for (i = 0; i < 64; i++)
+		((struct nm_cqe *)h_ptr(f, *ring))[i].op_own = 0xf1;
+	nm_wr16(in, MLX5_CMD_OP_MODIFY_CQ);
+	nm_wr16(in + 6, 1);
+	NM_SET(modify_cq_in, in, cqn, f->cqn_tx);
+	nm_wr32(NM_PTR(modify_cq_in, in, modify_field_select_resize_field_select), 7);
+	NM_SET(cqc, cqc, log_cq_size, log_size);
+	nm_wr64(in + NM_BYTES(modify_cq_in), *ring);
+	return H_CMD(f, in, out);
+}
+
+static void test_cq_resize(void **state)
+{
+	struct rig *r = *state;
+	u32 len = h_frame(h_ptr(r->a, r->buf), 4, NM_IP_UDP, 100, 1, 2), i;
+	struct nm_cqe *old = h_ptr(r->a, r->a->cq_tx), *new;
+	u64 ring;
+
+	for (i = 0; i < 3; i++)
+		h_post(r->a, r->buf, len, 0, 0, 0, true);
+	h_doorbell(r->a);
+	h_run(&r->h);
+	assert_int_equal(resize(r->a, 1, &ring), NM_ST_BAD_SIZE);
+	assert_int_equal(resize(r->a, 6, &ring), NM_ST_OK);
+	new = h_ptr(r->a, ring);
+	assert_int_equal(old[2].op_own >> 4, NM_CQE_REQ);
+	assert_int_equal(old[3].op_own >> 4, NM_CQE_RESIZE);
+	assert_int_equal(new[3].op_own, 0xf1);
+	h_post(r->a, r->buf, len, 0, 0, 0, true);
+	h_doorbell(r->a);
+	h_run(&r->h);
+	assert_int_equal(new[4].op_own, NM_CQE_REQ << 4);
+	assert_int_equal(be16toh(new[4].wqe_counter), 3);
+}
+
 static void test_wire(void **state)
 {
 	struct rig *r = *state;
@@ -1067,6 +1264,7 @@ int main(void)
 		cmocka_unit_test(test_busy),
 		cmocka_unit_test(test_dek),
 		cmocka_unit_test(test_striding),
+		cmocka_unit_test(test_tap),
 		RIG(test_send),
 		RIG(test_lso),
 		RIG(test_no_buffer),
@@ -1085,6 +1283,9 @@ int main(void)
 		RIG(test_fw_reset),
 		RIG(test_vsc),
 		RIG(test_slow),
+		RIG(test_multi),
+		RIG(test_blueflame),
+		RIG(test_cq_resize),
 		RIG(test_queue_faults),
 	};
 
