@@ -200,6 +200,7 @@ static enum cmd_fate cmd_fault(struct nm_cmd *c, const struct nm_cmd_fault *f,
 	switch (f->kind) {
 	case NM_CMD_FAULT_SILENT:
 		nm_trace(fn, NM_TR_ERR, "fault: %s is not answered", name);
+		fn->cmd_mute |= 1u << c->slot;
 		return CMD_DROP;
 	case NM_CMD_FAULT_DELAY:
 		nm_trace(fn, NM_TR_ERR, "fault: %s waits %u ms", name,
@@ -218,6 +219,7 @@ static enum cmd_fate cmd_fault(struct nm_cmd *c, const struct nm_cmd_fault *f,
 			 f->status);
 		return CMD_ANSWER;
 	case NM_CMD_FAULT_NO_EVENT:
+		fn->cmd_owed |= 1u << c->slot;
 		c->no_event = true;
 		return CMD_RUN;
 	case NM_CMD_FAULT_NO_IRQ:
@@ -299,6 +301,24 @@ void nm_cmd_run_slots(struct nm_fn *fn, u32 slots)
 {
 	/* A doorbell for a slot that waits means nothing. */
 	cmd_run_slots(fn, slots & ~fn->cmd_delayed, false);
+}
+
+/*
+ * What a fault has kept back, long after the driver's time is up: a command
+ * that was never run fails without its mailboxes, which may be others' by now.
+ */
+void nm_cmd_late(struct nm_fn *fn)
+{
+	u32 mute = fn->cmd_mute, owed = fn->cmd_owed;
+	u8 data[28] = { };
+
+	fn->cmd_mute = 0;
+	fn->cmd_owed = 0;
+	for (; mute; mute &= mute - 1)
+		cmd_answer(fn, __builtin_ctz(mute), NULL, NM_DELIV_FW, NULL);
+	nm_wr32(data, owed);
+	if (owed && fn->eq_cmd)
+		nm_eq_post(fn, fn->eq_cmd, NM_EV_CMD, 0, data, sizeof(data));
 }
 
 bool nm_cmd_run_delayed(struct nm_fn *fn)

@@ -114,6 +114,8 @@ struct nm_cmd_desc {
 
 void nm_cmd_fail(struct nm_cmd *c, enum nm_status st, enum nm_syndrome syn);
 void nm_cmd_run_slots(struct nm_fn *fn, u32 slots);
+/* Answers and events that a fault has kept back for good, after all */
+void nm_cmd_late(struct nm_fn *fn);
 /* Commands that a fault holds back: run those that are due; when is the next? */
 bool nm_cmd_run_delayed(struct nm_fn *fn);
 u64 nm_cmd_next(struct nm_fn *fn);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cmd.h"
 #include "ctl.h"
 #include "health.h"
 #include "json.h"
@@ -214,6 +215,7 @@ static void ctl_fault(struct ctl *c)
 	if (!strcmp(kind, "none")) {
 		nm_sq_stall(c->fn, false);
 		nm_fault_clear(&c->fn->faults);
+		nm_cmd_late(c->fn);
 		nm_queue_scan(c->fn);
 		say(c, "{\"ok\":true}");
 		return;

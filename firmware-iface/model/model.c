@@ -67,6 +67,8 @@ void nm_fn_reset_locked(struct nm_fn *fn)
 	fn->ft_root_rx = 0;
 	fn->ft_root_tx = 0;
 	fn->cmd_pending = 0;
+	fn->cmd_mute = 0;
+	fn->cmd_owed = 0;
 	fn->cmd_delayed = 0;
 	fn->eq_cmd = NULL;
 	fn->eq_pages = NULL;

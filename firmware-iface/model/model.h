@@ -75,6 +75,7 @@ struct nm_xport_ops {
 	X(rx_bytes)							\
 	X(rx_delivered)		/* frames put in a receive queue */	\
 	X(rx_mtu_drops)							\
+	X(rx_local)		/* frames that a function sent to itself */ \
 	X(rx_steer_drops)	/* a drop rule, or no rule */		\
 	X(rx_no_buffer)		/* receive queue empty */		\
 	X(rx_rq_not_ready)						\
@@ -240,6 +241,8 @@ struct nm_fn {
 	u32 ft_root_rx;		/* 0: none */
 	u32 ft_root_tx;
 	u32 cmd_pending;	/* slots rung and not yet executed */
+	u32 cmd_mute;		/* slots without an answer: a fault */
+	u32 cmd_owed;		/* answered, but the event was lost: a fault */
 	u32 cmd_delayed;	/* slots that wait for @cmd_due: a fault */
 	u64 cmd_due[NM_CMD_SLOTS];
 	u64 sq_due;		/* no send WQE before: a fault */

@@ -23,6 +23,9 @@ enum nm_rss_fn {
 	NM_RSS_TOEPLITZ = 2,
 };
 
+/* The layouts call the field "self_lb_block"; drivers set a bit to allow. */
+#define NM_TIR_SELF_LB_UNICAST	BIT(0)	/* of nm_tir.self_lb */
+
 /**
  * struct nm_tir - transport interface receive
  * @rq: the queue of a direct one; @rqt: the table of an indirect one
@@ -37,7 +40,7 @@ struct nm_tir {
 	bool symmetric;
 	bool l4_udp;
 	bool l3_v6;
-	u8 self_lb_block;
+	u8 self_lb;
 	u32 fields;
 	u8 key[NM_RSS_KEY];
 	u32 (*table)[256];

@@ -19,6 +19,7 @@ struct rx_frame {
 	bool l4_ok;
 	bool checked;
 	u16 sum;	/* of everything behind the Ethernet header */
+	bool local;	/* sent by this function */
 	bool l4_summed;	/* while copying */
 	u16 l4_sum;
 };
@@ -284,6 +285,10 @@ static void rx_to_tir(struct nm_fn *fn, struct nm_tir *tir, struct rx_frame *f)
 {
 	struct nm_rq *rq = tir->rq;
 
+	if (f->local && !(tir->self_lb & NM_TIR_SELF_LB_UNICAST)) {
+		nm_count(fn, NM_CNT_rx_steer_drops);
+		return;
+	}
 	f->hash = 0;
 	f->hash_type = 0;
 	if (tir->rqt) {
@@ -296,21 +301,13 @@ static void rx_to_tir(struct nm_fn *fn, struct nm_tir *tir, struct rx_frame *f)
 		nm_count(fn, NM_CNT_rx_rq_not_ready);
 }
 
-void nm_rx_frame(struct nm_fn *fn, const u8 *frame, u32 len)
+static void rx_steer(struct nm_fn *fn, const u8 *frame, u32 len, bool local)
 {
-	struct rx_frame f = { };
+	struct rx_frame f = { .local = local };
 	struct nm_verdict v;
 	struct nm_match m;
 	u32 i;
 
-	nm_count(fn, NM_CNT_rx_packets);
-	nm_count_add(fn, NM_CNT_rx_bytes, len);
-	if (len > nm_port_frame_max(fn)) {
-		nm_count(fn, NM_CNT_rx_mtu_drops);
-		fn->port.rx_frames_over++;
-		return;
-	}
-	nm_port_count(&fn->port.rx, frame, len);
 	if (fn->state != NM_FN_READY)
 		return;
 	nm_pkt_parse(&f.p, frame, len);
@@ -324,4 +321,30 @@ void nm_rx_frame(struct nm_fn *fn, const u8 *frame, u32 len)
 		f.tag = v.tag[i];
 		rx_to_tir(fn, v.tir[i], &f);
 	}
+}
+
+void nm_rx_frame(struct nm_fn *fn, const u8 *frame, u32 len)
+{
+	nm_count(fn, NM_CNT_rx_packets);
+	nm_count_add(fn, NM_CNT_rx_bytes, len);
+	if (len > nm_port_frame_max(fn)) {
+		nm_count(fn, NM_CNT_rx_mtu_drops);
+		fn->port.rx_frames_over++;
+		return;
+	}
+	nm_port_count(&fn->port.rx, frame, len);
+	rx_steer(fn, frame, len, false);
+}
+
+/*
+ * Local loopback: what a function sends to its own address never reaches the
+ * port. Each TIR says whether it wants such frames.
+ */
+bool nm_rx_local(struct nm_fn *fn, const u8 *frame, u32 len)
+{
+	if (memcmp(frame, fn->vport.mac, 6) || fn->vport.disable_uc_lb)
+		return false;
+	nm_count(fn, NM_CNT_rx_local);
+	rx_steer(fn, frame, len, true);
+	return true;
 }

@@ -160,7 +160,7 @@ void nm_cmd_create_tir(struct nm_cmd *c)
 	if (!tir)
 		return;
 	tir->obj.destroy = tir_destroy;
-	tir->self_lb_block = NM_GET(tirc, ctx, self_lb_block);
+	tir->self_lb = NM_GET(tirc, ctx, self_lb_block);
 	if (!tir_set_disp(c, tir, ctx) || !tir_set_hash(c, tir, ctx) ||
 	    !nm_obj_use(c, &tir->obj, NM_OBJ_TD,
 			NM_GET(tirc, ctx, transport_domain))) {
@@ -188,7 +188,7 @@ void nm_cmd_modify_tir(struct nm_cmd *c)
 	if (NM_GET(modify_tir_bitmask, mask, hash) && !tir_set_hash(c, tir, ctx))
 		return;
 	if (NM_GET(modify_tir_bitmask, mask, self_lb_en))
-		tir->self_lb_block = NM_GET(tirc, ctx, self_lb_block);
+		tir->self_lb = NM_GET(tirc, ctx, self_lb_block);
 }
 
 void nm_cmd_query_tir(struct nm_cmd *c)

@@ -67,7 +67,8 @@ static void frame_out(struct nm_fn *fn, u8 *frame, u32 len)
 		memset(frame + len, 0, NM_FRAME_MIN - len);
 		len = NM_FRAME_MIN;
 	}
-	nm_wire_tx(fn, frame, len);
+	if (!nm_rx_local(fn, frame, len))
+		nm_wire_tx(fn, frame, len);
 }
 
 /* @frame has four bytes of room in front; returns the new start. */

@@ -51,5 +51,7 @@ int nm_pcap_flush(struct nm_pcap *p);
 
 /* rx.c */
 void nm_rx_frame(struct nm_fn *fn, const u8 *frame, u32 len);
+/* A frame that @fn sends; true: it was for @fn itself, and has been received */
+bool nm_rx_local(struct nm_fn *fn, const u8 *frame, u32 len);
 
 #endif /* NM_WIRE_H */
