@@ -22,11 +22,6 @@ u16 nm_csum_add(u16 a, u16 b)
 	return (s & 0xffff) + (s >> 16);
 }
 
-static __always_inline u64 csum_words(v4 v)
-{
-	return v[0] + v[1] + v[2] + v[3];
-}
-
 /* The last 31 bytes at most, as if zeros followed */
 static __always_inline u64 csum_tail(u8 *dst, const u8 *p, u32 len)
 {
@@ -77,7 +72,8 @@ static __always_inline u64 csum_loop(u8 *dst, const u8 *p, u32 len)
 		len -= 32;
 		p += 32;
 	}
-	return csum_words(lo) + csum_words(hi) + csum_tail(dst, p, len);
+	lo += hi;
+	return lo[0] + lo[1] + lo[2] + lo[3] + csum_tail(dst, p, len);
 }
 
 CSUM_CLONES static u64 csum_read(const u8 *p, u32 len)
