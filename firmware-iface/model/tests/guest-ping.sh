@@ -4,10 +4,10 @@
 
 . "$(dirname "$0")/lib.sh"
 
-check "mlx5_core makes two netdevs" load
+need "mlx5_core makes two netdevs" load
 IF0=$(netdev_of $FN0)
 IF1=$(netdev_of $FN1)
-check "both links come up" namespaces
+need "both links come up" namespaces
 check "ping over IPv4" n0 ping -c 5 -i 0.2 -W 5 10.0.0.2
 check "ping over IPv6" n0 ping -c 5 -i 0.2 -W 5 fd00::2
 check "ping of 9000 bytes in fragments" n0 ping -c 3 -i 0.2 -W 5 -s 9000 10.0.0.2

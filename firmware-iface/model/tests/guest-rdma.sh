@@ -1,9 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guest: mlx5_ib, ibv_devinfo, DEVX objects and a data path in user space.
+# Guest: mlx5_ib, ibv_devinfo, DEVX objects and a data path in user space. By itself, or sourced at the
+# end of another guest's tests.
 
-. "$(dirname "$0")/lib.sh"
-DEVX=${1:-/src/build/nicmodel/devx}
+alone=
+if [ -z "$IF0" ]; then
+	alone=1
+	. "$(dirname "$0")/lib.sh"
+	need "mlx5_core makes two netdevs" load
+	need "both links come up" namespaces
+fi
+DEVX=/src/build/nicmodel/devx
 
 rdma_up() {
 	modprobe mlx5_ib && modprobe ib_uverbs &&
@@ -25,14 +32,10 @@ devx() {
 	[ "$before" = "$after" ]
 }
 
-check "mlx5_core makes two netdevs" load
-IF0=$(netdev_of $FN0)
-IF1=$(netdev_of $FN1)
-check "both links come up" namespaces
 check "mlx5_ib makes two devices" rdma_up
 check "ibv_devinfo knows the device and an active port" devinfo
 devx >/dev/null 2>&1 # the first context makes objects that stay with the device
 check "DEVX sends from user space and leaves nothing behind" devx
 check "the netdev still works" n0 ping -c 2 -i 0.2 -W 5 10.0.0.2
 check "mlx5_ib goes" modprobe -r mlx5_ib
-done_testing
+[ -z "$alone" ] || done_testing

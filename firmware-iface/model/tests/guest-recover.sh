@@ -7,19 +7,6 @@
 cycles=5
 [ -z "$QOFF_FULL" ] || cycles=1000
 
-alive() { wait_for 20 carrier n0 "$IF0" && n0 ping -c 2 -i 0.2 -W 5 10.0.0.2; }
-
-# A function came back with a new netdev: find it and give it its place again.
-readopt() {
-	local i=$1 fn=FN$1 dev=IF$1
-	wait_for 20 netdev_of "${!fn}" || return 1
-	printf -v "$dev" %s "$(netdev_of "${!fn}")"
-	ip link set "${!dev}" netns "n$i" && ip -n "n$i" addr add "10.0.0.$((i + 1))/24" dev "${!dev}" &&
-		ip -n "n$i" link set "${!dev}" up
-}
-
-fault() { ctl "{\"cmd\":\"fault\",\"fn\":$1,$2}" >/dev/null; }
-
 down_up() {
 	local i
 	for i in $(seq "$1"); do
@@ -72,17 +59,6 @@ module() {
 	modprobe -r mlx5_core && load && readopt 0 && readopt 1 && alive
 }
 
-# Health reporters of the netdev's port, which is an auxiliary device's
-port_of() {
-	local dir
-	for dir in "/sys/bus/pci/devices/$1"/mlx5_core.eth.*; do
-		echo "auxiliary/${dir##*/}/65535"
-	done
-}
-
-recoveries() { devlink -j health show "$1" reporter "$2" | jq '[.. | .recover? // empty] | first'; }
-recovered() { [ "$(recoveries "$1" "$2")" -gt "$3" ]; }
-
 queue_error() {
 	local port before
 	port=$(port_of $FN0)
@@ -127,10 +103,10 @@ delayed() {
 	awk -F/ '/^rtt/ { exit $4 * 1 >= 0 && substr($0, index($0, "=") + 2) + 0 >= 100 ? 0 : 1 }' /tmp/delay
 }
 
-check "mlx5_core makes two netdevs" load
+need "mlx5_core makes two netdevs" load
 IF0=$(netdev_of $FN0)
 IF1=$(netdev_of $FN1)
-check "both links come up" namespaces
+need "both links come up" namespaces
 check "packets go through" alive
 check "up and down $cycles times leaves nothing behind" no_leak
 check "cable out and in" cable

@@ -19,13 +19,14 @@ not_ok() {
 
 # check TEXT COMMAND...: one result; the command's output is shown when it fails.
 check() {
-	local text=$1 out
+	local text=$1
 	shift
-	if out=$("$@" 2>&1); then
+	# Not in a subshell: a test may find that an interface has a new name.
+	if "$@" >/tmp/check.out 2>&1; then
 		ok "$text"
 	else
 		not_ok "$text"
-		printf '%s\n' "$out" | tail -n 15 | sed 's/^/# /'
+		tail -n 15 /tmp/check.out | sed 's/^/# /'
 	fi
 }
 
