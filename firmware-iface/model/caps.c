@@ -7,18 +7,12 @@
 
 #include "caps.h"
 #include "cmd.h"
+#include "quic.h"
 
 #define CAP_TYPE_GENERAL	0x0
 #define CAP_TYPE_ETH		0x1
 #define CAP_TYPE_FT		0x7
 #define CAP_TYPE_CRYPTO		0x1a
-
-struct cap_row {
-	u16 off;
-	u8 width;
-	bool minimal;
-	u32 val;
-};
 
 #define ROW(lay, fld, v, m) \
 	{ NM_OFF(lay, fld), NM_WIDTH(lay, fld), (m), (v) }
@@ -33,7 +27,7 @@ struct cap_row {
 #define FT_MATCH(fld) \
 	FT_RX(ft_field_support.fld, 1), FT_RX(ft_field_bitmask_support.fld, 1)
 
-static const struct cap_row cap_general[] = {
+static const struct nm_cap_row cap_general[] = {
 	GEN_MIN(port_type, 1),
 	GEN_MIN(num_ports, 1),
 	GEN_MIN(eth_net_offloads, 1),
@@ -109,7 +103,7 @@ static const struct cap_row cap_general[] = {
 	GEN(umr_ptr_rlky, 1),
 };
 
-static const struct cap_row cap_eth[] = {
+static const struct nm_cap_row cap_eth[] = {
 	ETH_MIN(csum_cap, 1),
 	ETH_MIN(vlan_cap, 1),
 	ETH_MIN(max_lso_cap, 18),
@@ -123,7 +117,7 @@ static const struct cap_row cap_eth[] = {
 	ETH(enhanced_multi_pkt_send_wqe, 1),
 };
 
-static const struct cap_row cap_ft[] = {
+static const struct nm_cap_row cap_ft[] = {
 	FT_RX_MIN(ft_support, 1),
 	FT_RX_MIN(log_max_ft_size, 20),
 	FT_RX_MIN(max_ft_level, 64),
@@ -157,7 +151,7 @@ static const struct cap_row cap_ft[] = {
 	FT_MATCH(outer_tcp_flags),
 };
 
-static const struct cap_row cap_crypto[] = {
+static const struct nm_cap_row cap_crypto[] = {
 	ROW(crypto_cap, log_max_num_deks, 12, false),
 	ROW(crypto_cap, log_dek_max_alloc, 10, false),
 	ROW(crypto_cap, synchronize_dek, 1, false),
@@ -166,29 +160,41 @@ static const struct cap_row cap_crypto[] = {
 static const struct {
 	u16 type;
 	u16 nr;
-	const struct cap_row *row;
+	const struct nm_cap_row *row;
 } groups[NM_CAP_GROUPS] = {
 	[NM_CAP_GENERAL] = { CAP_TYPE_GENERAL, ARRAY_SIZE(cap_general), cap_general },
 	[NM_CAP_ETH]	= { CAP_TYPE_ETH, ARRAY_SIZE(cap_eth), cap_eth },
 	[NM_CAP_FT]	= { CAP_TYPE_FT, ARRAY_SIZE(cap_ft), cap_ft },
 	[NM_CAP_CRYPTO]	= { CAP_TYPE_CRYPTO, ARRAY_SIZE(cap_crypto), cap_crypto },
+	[NM_CAP_QUIC]	= { QOFF_MLX5_CAP_TYPE, 0, nm_quic_cap_rows },
 };
+
+static u32 cap_rows(unsigned int g)
+{
+	return g == NM_CAP_QUIC ? nm_quic_cap_nr : groups[g].nr;
+}
 
 int nm_caps_init(struct nm_fn *fn)
 {
+	const char *quic = fn->model->opts.quic;
 	unsigned int g, i;
 
 	fn->caps = calloc(1, sizeof(*fn->caps));
 	if (!fn->caps)
 		return -1;
 	for (g = 0; g < NM_CAP_GROUPS; g++)
-		for (i = 0; i < groups[g].nr; i++) {
-			const struct cap_row *r = &groups[g].row[i];
+		for (i = 0; i < cap_rows(g); i++) {
+			const struct nm_cap_row *r = &groups[g].row[i];
 
-			if (fn->model->opts.minimal_caps && !r->minimal)
+			if (fn->model->opts.minimal_caps && !r->minimal &&
+			    g != NM_CAP_QUIC)
 				continue;
 			nm_field_set(fn->caps->max[g], r->off, r->width, r->val);
 		}
+	if (quic && !nm_quic_caps_parse(quic, fn->caps->max[NM_CAP_QUIC])) {
+		free(fn->caps);
+		return -1;
+	}
 	nm_caps_reset(fn);
 	return 0;
 }
@@ -198,12 +204,12 @@ void nm_caps_reset(struct nm_fn *fn)
 	memcpy(fn->caps->cur, fn->caps->max, sizeof(fn->caps->cur));
 }
 
-static int cap_group(u16 type)
+static int cap_group(const struct nm_fn *fn, u16 type)
 {
 	unsigned int g;
 
 	for (g = 0; g < NM_CAP_GROUPS; g++)
-		if (groups[g].type == type)
+		if (groups[g].type == type && (g != NM_CAP_QUIC || nm_quic_on(fn)))
 			return g;
 	return -1;
 }
@@ -212,7 +218,7 @@ static int cap_group(u16 type)
 void nm_cmd_query_hca_cap(struct nm_cmd *c)
 {
 	u32 room = c->out_len - NM_BYTE_OFF(query_hca_cap_out, capability);
-	int g = cap_group(c->op_mod >> 1);
+	int g = cap_group(c->fn, c->op_mod >> 1);
 	const u8 *src;
 
 	if (g < 0) {
@@ -235,7 +241,7 @@ void nm_cmd_query_hca_cap(struct nm_cmd *c)
 void nm_cmd_set_hca_cap(struct nm_cmd *c)
 {
 	const u8 *new = NM_PTR(set_hca_cap_in, c->in, capability);
-	int g = cap_group(c->op_mod >> 1);
+	int g = cap_group(c->fn, c->op_mod >> 1);
 	unsigned int i;
 
 	if (g < 0) {
@@ -246,8 +252,8 @@ void nm_cmd_set_hca_cap(struct nm_cmd *c)
 		nm_cmd_fail(c, NM_ST_BAD_SYS_STATE, NM_SYN_ALREADY_ENABLED);
 		return;
 	}
-	for (i = 0; i < groups[g].nr; i++) {
-		const struct cap_row *r = &groups[g].row[i];
+	for (i = 0; i < cap_rows(g); i++) {
+		const struct nm_cap_row *r = &groups[g].row[i];
 
 		if (nm_field_get(new, r->off, r->width) >
 		    nm_field_get(c->fn->caps->max[g], r->off, r->width)) {
@@ -255,8 +261,8 @@ void nm_cmd_set_hca_cap(struct nm_cmd *c)
 			return;
 		}
 	}
-	for (i = 0; i < groups[g].nr; i++) {
-		const struct cap_row *r = &groups[g].row[i];
+	for (i = 0; i < cap_rows(g); i++) {
+		const struct nm_cap_row *r = &groups[g].row[i];
 
 		nm_field_set(c->fn->caps->cur[g], r->off, r->width,
 			     nm_field_get(new, r->off, r->width));

@@ -12,7 +12,16 @@ enum nm_cap_group {
 	NM_CAP_ETH,
 	NM_CAP_FT,
 	NM_CAP_CRYPTO,
+	NM_CAP_QUIC,
 	NM_CAP_GROUPS,
+};
+
+/* A field; @minimal: in the smallest set too */
+struct nm_cap_row {
+	u16 off;
+	u8 width;
+	bool minimal;
+	u32 val;
 };
 
 /**

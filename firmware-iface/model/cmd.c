@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cmd.h"
+#include "quic_gro.h"
 #include "queue.h"
 #include "trace.h"
 
@@ -106,6 +107,8 @@ void nm_cmd_exec(struct nm_cmd *c)
 	c->status = NM_ST_OK;
 	c->syndrome = 0;
 	nm_count(c->fn, NM_CNT_cmds);
+	/* It may end what a coalescing session needs: those are completed first. */
+	nm_quic_gro_flush(c->fn);
 	d = nm_cmd_desc(c->opcode);
 	if (!d) {
 		nm_cmd_fail(c, NM_ST_BAD_OP, NM_SYN_UNKNOWN_OP);

@@ -7,6 +7,7 @@
 
 #include "bf.h"
 #include "cmd.h"
+#include "quic_gro.h"
 #include "queue.h"
 #include "trace.h"
 #include "wire.h"
@@ -115,6 +116,8 @@ bool nm_engine_poll(struct nm_model *m)
 	for (i = 0; i < m->nr_fn; i++)
 		busy |= engine_fn(m->fn[i]);
 	busy |= nm_wire_poll(m->wire);
+	for (i = 0; i < m->nr_fn; i++)
+		nm_quic_gro_poll(m->fn[i], busy);
 	for (i = 0; i < m->nr_fn; i++)
 		nm_cq_moderate(m->fn[i], m->now_ns);
 	return busy;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "genobj.h"
+#include "quic.h"
 
 #define DEK_KEY_BYTES	(8 * 16)
 
@@ -21,7 +22,8 @@ static bool dek_set(struct nm_cmd *c, struct nm_gen *g, const void *in)
 		nm_cmd_fail(c, NM_ST_BAD_PARAM, NM_SYN_OBJ_VALUE);
 		return false;
 	}
-	if (!nm_obj_find(c, NM_OBJ_PD, NM_GET(encryption_key_obj, in, pd)))
+	if (!nm_obj_find(c, NM_OBJ_PD, NM_GET(encryption_key_obj, in, pd)) ||
+	    !nm_quic_dek_new(c, purpose))
 		return false;
 	memcpy(g->data, in, NM_BYTES(encryption_key_obj));
 	return true;
@@ -33,6 +35,11 @@ static bool dek_modify(struct nm_cmd *c, struct nm_gen *g, const void *in)
 	if (NM_GET64(encryption_key_obj, in, modify_field_select) != 1 ||
 	    NM_GET(encryption_key_obj, in, key_size) > 1) {
 		nm_cmd_fail(c, NM_ST_BAD_PARAM, NM_SYN_OBJ_VALUE);
+		return false;
+	}
+	/* A context took the key over when it was filled. */
+	if (g->obj.users) {
+		nm_cmd_fail(c, NM_ST_RES_BUSY, NM_SYN_IN_USE);
 		return false;
 	}
 	memcpy(NM_PTR(encryption_key_obj, g->data, key),
@@ -47,16 +54,33 @@ static void dek_query(const struct nm_gen *g, void *out)
 	memset(NM_PTR(encryption_key_obj, out, key), 0, DEK_KEY_BYTES);
 }
 
-static const struct nm_gen_ops gen_types[] = {
-	{
-		.type = MLX5_GENERAL_OBJECT_TYPES_ENCRYPTION_KEY,
-		.name = "encryption_key",
-		.size = NM_BYTES(encryption_key_obj),
-		.set = dek_set,
-		.modify = dek_modify,
-		.query = dek_query,
-	},
+static void dek_destroy(struct nm_gen *g)
+{
+	u32 purpose = NM_GET(encryption_key_obj, g->data, key_purpose);
+
+	if (purpose)
+		nm_quic_dek_gone(g->obj.fn, purpose);
+}
+
+static const struct nm_gen_ops dek_ops = {
+	.type = MLX5_GENERAL_OBJECT_TYPES_ENCRYPTION_KEY,
+	.name = "encryption_key",
+	.size = NM_BYTES(encryption_key_obj),
+	.set = dek_set,
+	.modify = dek_modify,
+	.query = dek_query,
+	.destroy = dek_destroy,
 };
+
+static const struct nm_gen_ops *const gen_types[] = {
+	&dek_ops,
+	&nm_quic_gen_ops,
+};
+
+static u32 gen_data_size(const struct nm_gen_ops *ops)
+{
+	return ops->priv_size ? ops->priv_size : ops->size;
+}
 
 static const struct nm_gen_ops *gen_ops(struct nm_cmd *c)
 {
@@ -64,8 +88,9 @@ static const struct nm_gen_ops *gen_ops(struct nm_cmd *c)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(gen_types); i++)
-		if (gen_types[i].type == type)
-			return &gen_types[i];
+		if (gen_types[i]->type == type &&
+		    (gen_types[i] != &nm_quic_gen_ops || nm_quic_on(c->fn)))
+			return gen_types[i];
 	nm_cmd_fail(c, NM_ST_BAD_PARAM, NM_SYN_OBJ_TYPE);
 	return NULL;
 }
@@ -74,7 +99,9 @@ static void gen_destroy(struct nm_obj *obj)
 {
 	struct nm_gen *g = container_of(obj, struct nm_gen, obj);
 
-	explicit_bzero(g->data, g->ops->size);
+	if (g->ops->destroy)
+		g->ops->destroy(g);
+	explicit_bzero(g->data, gen_data_size(g->ops));
 }
 
 static struct nm_gen *gen_find(struct nm_cmd *c)
@@ -119,7 +146,7 @@ void nm_cmd_create_general_obj(struct nm_cmd *c)
 	}
 	n = 1u << log_range;
 	for (i = 0; i < n; i++) {
-		g = nm_obj_new(c, NM_OBJ_GEN, sizeof(*g) + ops->size);
+		g = nm_obj_new(c, NM_OBJ_GEN, sizeof(*g) + gen_data_size(ops));
 		if (!g)
 			break;
 		g->ops = ops;

@@ -12,15 +12,19 @@ struct nm_gen;
 /**
  * struct nm_gen_ops - one type of general object
  * @size: bytes of its layout, behind the command's header
+ * @priv_size: bytes of nm_gen.data; 0: @size
  * @set: check and take over at creation; false: the command has failed
+ * @destroy: let go of what @set took, all of it or a part; may be NULL
  */
 struct nm_gen_ops {
 	u16 type;
 	const char *name;
 	u32 size;
+	u32 priv_size;
 	bool (*set)(struct nm_cmd *c, struct nm_gen *g, const void *in);
 	bool (*modify)(struct nm_cmd *c, struct nm_gen *g, const void *in);
 	void (*query)(const struct nm_gen *g, void *out);
+	void (*destroy)(struct nm_gen *g);
 };
 
 struct nm_gen {

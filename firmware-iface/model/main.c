@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "ctl.h"
+#include "quic.h"
 #include "server.h"
 
 static const char usage[] =
@@ -19,6 +20,8 @@ static const char usage[] =
 "  --trace FILE[:KINDS] vfu,cmd,db,cqe,eqe,pkt,err or all; \"-\" is stderr\n"
 "  --caps full|minimal  capabilities; minimal is what the drivers cannot do without\n"
 "  --cmd-timeout MS     how long the driver is told to wait for a command\n"
+"  --quic SPEC          the QUIC extension: off (the default), on, or on with fields of its\n"
+"                       capability group cleared or set: on,-lso_var,max_lso_segs=16\n"
 "  --seed N             of the wire's losses\n"
 "  --once               end when every function's client has gone\n";
 
@@ -32,10 +35,12 @@ static int parse(int argc, char **argv, struct nm_opts *o)
 		{ "trace", required_argument, NULL, 't' },
 		{ "caps", required_argument, NULL, 'm' },
 		{ "cmd-timeout", required_argument, NULL, 'd' },
+		{ "quic", required_argument, NULL, 'q' },
 		{ "seed", required_argument, NULL, 'r' },
 		{ "once", no_argument, NULL, 'o' },
 		{ }
 	};
+	u8 cap[QOFF_MLX5_BYTES(quic_cap)] = { };
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
@@ -72,6 +77,11 @@ static int parse(int argc, char **argv, struct nm_opts *o)
 			o->cmd_timeout_ms = strtoul(optarg, NULL, 0);
 			if (!o->cmd_timeout_ms || o->cmd_timeout_ms >= 1 << 20)
 				return -1;
+			break;
+		case 'q':
+			if (!nm_quic_caps_parse(optarg, cap))
+				return -1;
+			o->quic = optarg;
 			break;
 		case 'r':
 			o->seed = strtoul(optarg, NULL, 0);

@@ -11,6 +11,8 @@
 #include "health.h"
 #include "pci.h"
 #include "port.h"
+#include "quic.h"
+#include "quic_gro.h"
 #include "trace.h"
 #include "wire.h"
 
@@ -61,6 +63,7 @@ void nm_fn_reset_locked(struct nm_fn *fn)
 {
 	static const u8 desc[] = "ConnectX-7 class device model";
 
+	nm_quic_gro_drop(fn);
 	nm_objtab_flush(fn);
 	fn->state = NM_FN_RESET;
 	fn->issi = 0;
@@ -147,7 +150,9 @@ static struct nm_fn *fn_create(struct nm_model *m, unsigned int idx)
 	memcpy(fn->port.mac, (u8[]){ 0x02, 0x51, 0x4f, 0x46, 0x00, idx + 1 }, 6);
 	nm_objtab_init(fn);
 	nm_pci_init(fn);
-	if (nm_caps_init(fn)) {
+	fn->quic = nm_quic_create();
+	if (!fn->quic || nm_caps_init(fn)) {
+		nm_quic_destroy(fn->quic);
 		free(fn);
 		return NULL;
 	}
@@ -158,7 +163,9 @@ static void fn_destroy(struct nm_fn *fn)
 {
 	unsigned int i;
 
+	nm_quic_gro_drop(fn);
 	nm_objtab_flush(fn);
+	nm_quic_destroy(fn->quic);
 	nm_dma_unmap_all(&fn->dma);
 	for (i = 0; i < NM_SPACE_MAX; i++)
 		free(fn->objs.tab[i].slot);

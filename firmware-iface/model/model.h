@@ -37,6 +37,7 @@ struct nm_cq;
 struct nm_eq;
 struct nm_sq;
 struct nm_caps;
+struct nm_quic;
 
 /**
  * struct nm_xport_ops - what the device core asks of its transport
@@ -82,7 +83,17 @@ struct nm_xport_ops {
 	X(rx_scatter_errors)						\
 	X(tap_drops)		/* frames that the TAP did not take */	\
 	X(rx_csum_bad)		/* IP or L4 checksum wrong */		\
-	X(vfu_errors)		/* transport messages refused */
+	X(vfu_errors)		/* transport messages refused */	\
+	X(quic_tx_super)	/* QUIC WQEs sent */			\
+	X(quic_tx_sealed)	/* packets sealed */			\
+	X(quic_tx_refused)	/* QUIC WQEs refused, nothing sent */	\
+	X(quic_rx_opened)						\
+	X(quic_rx_failed)	/* authentication failed */		\
+	X(quic_rx_no_key)	/* slot empty, context revoked, runt */	\
+	X(quic_rx_dropped)	/* by the failure action */		\
+	X(quic_rx_coalesced)	/* completions of several packets */	\
+	X(quic_rx_coalesced_pkts) /* packets in those */		\
+	X(quic_rx_gro_lost)	/* packets of sessions without a buffer */
 
 enum nm_counter {
 #define X(n) NM_CNT_##n,
@@ -231,6 +242,7 @@ struct nm_fn {
 	bool issi_set;
 	u8 issi;
 	struct nm_caps *caps;
+	struct nm_quic *quic;
 	struct nm_objtab objs;
 	struct nm_pages pages;
 	struct nm_port port;
@@ -260,6 +272,7 @@ struct nm_opts {
 	const char *ctl;
 	const char *pcap;
 	const char *trace;
+	const char *quic;	/* capability group, nm_quic_caps_parse(); NULL: off */
 	unsigned int seed;
 	bool loopback;		/* wire: each port to itself */
 	const char *tap;	/* wire: names of TAP devices, one a port */

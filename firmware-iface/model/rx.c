@@ -3,32 +3,19 @@
 #include "mkey.h"
 #include "pkt.h"
 #include "port.h"
+#include "quic.h"
+#include "quic_gro.h"
 #include "rss.h"
 #include "rx.h"
 #include "steer.h"
 #include "trace.h"
 #include "wire.h"
 
-/* A frame on its way to one or more queues */
-struct rx_frame {
-	struct nm_pkt p;
-	u32 hash;
-	u8 hash_type;
-	u32 tag;
-	bool ip_ok;
-	bool l4_ok;
-	bool checked;
-	u16 sum;	/* of everything behind the Ethernet header */
-	bool local;	/* sent by this function */
-	bool l4_summed;	/* while copying */
-	u16 l4_sum;
-};
-
 /*
  * The payload is summed once: what the L4 check needs is a part of the sum that
  * the completion carries. Bytes behind an odd end count in the other half.
  */
-static void rx_sums_of_parts(struct rx_frame *f)
+static void rx_sums_of_parts(struct nm_rx_frame *f)
 {
 	const struct nm_pkt *p = &f->p;
 	u16 l4 = f->l4_summed ? f->l4_sum :
@@ -41,7 +28,7 @@ static void rx_sums_of_parts(struct rx_frame *f)
 	f->l4_ok = f->ip_ok && nm_csum_l4_verdict(p, l4);
 }
 
-static void rx_checksums(struct nm_fn *fn, struct rx_frame *f)
+static void rx_checksums(struct nm_fn *fn, struct nm_rx_frame *f)
 {
 	if (f->checked)
 		return;
@@ -71,7 +58,26 @@ static u8 rx_l4_type(const struct nm_pkt *p)
 					     NM_CQE_L4_TCP_ACK_ONLY;
 }
 
-static void rx_cqe(struct nm_fn *fn, struct nm_rq *rq, struct rx_frame *f,
+/* The extension's fields of a completion */
+static void rx_cqe_quic(struct nm_cqe *cqe, const struct nm_rx_frame *f)
+{
+	struct qoff_mlx5_cqe *c = (void *)cqe;
+	const struct nm_quic_rx *q = f->q;
+	u32 pn_len = q->pn_len ? q->pn_len - 1 : 0;
+
+	c->quic_flags = q->flags;
+	c->pn_hi = htobe32((q->phase ? QOFF_MLX5_CQE_PHASE : 0) |
+			   (u32)(q->pn >> 32));
+	c->pn_lo = htobe32((u32)q->pn);
+	c->quic_info = htobe16(pn_len << 14 | (f->segs > 1 ? QOFF_MLX5_CQE_LIST : 0) |
+			       q->ctx->dcid_len << 8 | f->segs);
+	c->tag_handle = htobe32((u32)q->tag << 24 | q->ctx->handle);
+	/* Of bytes that are not those that came, no sum is known. */
+	if (f->segs > 1 || f->changed)
+		cqe->check_sum = 0;
+}
+
+static void rx_cqe(struct nm_fn *fn, struct nm_rq *rq, struct nm_rx_frame *f,
 		   struct nm_cqe *cqe, const struct nm_rx_place *pl, bool strip)
 {
 	u64 ts = fn->model->now_ns - fn->model->epoch_ns;
@@ -96,13 +102,38 @@ static void rx_cqe(struct nm_fn *fn, struct nm_rq *rq, struct rx_frame *f,
 		.vlan_info = htobe16(strip ? p->vlan_tci : 0),
 		.srqn = htobe32(rq->user_index),
 		.byte_cnt = htobe32((u32)pl->consumed << 16 |
-				    (p->len - (strip ? 4 : 0))),
+				    (f->len - (strip ? 4 : 0))),
 		.timestamp_h = htobe32(ts >> 32),
 		.timestamp_l = htobe32(ts),
 		.sop_drop_qpn = htobe32(f->tag),
 		.wqe_counter = htobe16(pl->wqe_counter),
 		.op_own = NM_CQE_RESP_SEND << 4,
 	};
+	if (f->q)
+		rx_cqe_quic(cqe, f);
+}
+
+u32 nm_rx_room(struct nm_fn *fn, struct nm_rq *rq)
+{
+	u32 mask = (1u << rq->log_size) - 1, off, room = 0;
+	u64 at = (u64)(rq->pc & mask) << rq->log_wqe;
+
+	if (rq->state != NM_WQ_RDY || !nm_rx_has_wqe(fn, rq))
+		return 0;
+	if (rq->wq_type == NM_WQ_LL_STRIDING)
+		return nm_rx_mp_room(rq);
+	for (off = 0; off < 1u << rq->log_wqe; off += sizeof(struct nm_wqe_data)) {
+		struct nm_wqe_data d;
+		u32 part;
+
+		if (!nm_buf_read(fn, &rq->buf, at + off, &d, sizeof(d)))
+			return 0;
+		part = be32toh(d.byte_count) & ~NM_SEG_START_PAD;
+		if (!part || be32toh(d.lkey) == NM_LKEY_TERMINATE)
+			break;
+		room = part > ~0u - room ? ~0u : room + part;
+	}
+	return room;
 }
 
 /* Host pieces of the WQE at the head of a cyclic queue, @len bytes at most */
@@ -148,7 +179,7 @@ static void rx_copy(const struct nm_iov *iov, const u8 *src, u32 len)
 }
 
 /* The usual case is one piece: then the L4 part is summed on its way. */
-static void rx_copy_frame(const struct nm_iov *iov, struct rx_frame *f)
+static void rx_copy_frame(const struct nm_iov *iov, struct nm_rx_frame *f)
 {
 	const struct nm_pkt *p = &f->p;
 
@@ -246,25 +277,27 @@ static bool rx_place(struct nm_fn *fn, struct nm_rq *rq, u32 len,
 	return !synd;
 }
 
-static void rx_to_rq(struct nm_fn *fn, struct nm_rq *rq, struct rx_frame *f)
+bool nm_rx_deliver(struct nm_fn *fn, struct nm_rq *rq, struct nm_rx_frame *f)
 {
 	bool strip = f->p.vlan && f->p.vlan_type == NM_ETH_VLAN && !rq->vsd;
-	u32 len = f->p.len - (strip ? 4 : 0);
+	u32 len = f->total - (strip ? 4 : 0);
 	struct nm_rx_place pl;
 	struct nm_cqe cqe;
 
 	if (rq->state != NM_WQ_RDY) {
 		nm_count(fn, NM_CNT_rx_rq_not_ready);
-		return;
+		return false;
 	}
 	pl.wqe_id = 0;
 	pl.consumed = 0;
 	if (!rx_place(fn, rq, len, &pl))
-		return;
+		return false;
 	if (strip)
-		rx_copy_strip(pl.iov, f->p.data, f->p.len);
-	else
+		rx_copy_strip(pl.iov, f->data, f->len);
+	else if (f->data == f->p.data && f->total == f->p.len)
 		rx_copy_frame(pl.iov, f);
+	else
+		rx_copy(pl.iov, f->data, len);
 	rx_checksums(fn, f);
 	rx_cqe(fn, rq, f, &cqe, &pl, strip);
 	if (pl.consumed && nm_fault_take(fn, zero_strides))
@@ -276,12 +309,40 @@ static void rx_to_rq(struct nm_fn *fn, struct nm_rq *rq, struct rx_frame *f)
 	if (!nm_cq_post(rq->cq, &cqe, false)) {
 		nm_rq_error(rq);
 		nm_event_queue(fn, NM_EV_WQ_CATAS, 1, rq->obj.id);
-		return;
+		return false;
 	}
 	nm_count(fn, NM_CNT_rx_delivered);
+	return true;
 }
 
-static void rx_to_tir(struct nm_fn *fn, struct nm_tir *tir, struct rx_frame *f)
+/* Whole datagrams with good checksums are opened; @buf takes what comes out. */
+static void rx_quic(struct nm_fn *fn, struct nm_rx_frame *f, struct nm_quic_ctx *x,
+		    struct nm_quic_rx *q, u8 *buf)
+{
+	const struct nm_pkt *p = &f->p;
+	const u8 *payload = p->data + p->l4_off + 8;
+	u32 hdr = p->l4_off + 8, len;
+
+	if (!p->l4_off || p->l4_proto != NM_IP_UDP || p->frag || hdr > p->ip_end)
+		return;
+	len = nm_rd16(p->data + p->l4_off + 4);
+	if (len < 8 || p->l4_off + len > p->ip_end)
+		return;
+	len -= 8;
+	rx_checksums(fn, f);
+	*q = (struct nm_quic_rx){ .ctx = x, .data = payload, .len = len };
+	f->q = q;
+	if (f->ip_ok && f->l4_ok)
+		nm_quic_rx_packet(x, payload, len, buf + hdr, q);
+	if (q->data == payload)
+		return;
+	memcpy(buf, p->data, hdr);
+	memcpy(buf + hdr + len, payload + len, p->len - hdr - len);
+	f->data = buf;
+	f->changed = true;
+}
+
+static void rx_to_tir(struct nm_fn *fn, struct nm_tir *tir, struct nm_rx_frame *f)
 {
 	struct nm_rq *rq = tir->rq;
 
@@ -295,15 +356,20 @@ static void rx_to_tir(struct nm_fn *fn, struct nm_tir *tir, struct rx_frame *f)
 		f->hash = nm_rss_hash(tir, &f->p, &f->hash_type);
 		rq = tir->rqt->size ? tir->rqt->rq[f->hash % tir->rqt->size] : NULL;
 	}
+	if (rq && f->q && f->q->ctx->gro && nm_quic_gro_add(fn, rq, f))
+		return;
 	if (rq)
-		rx_to_rq(fn, rq, f);
+		nm_rx_deliver(fn, rq, f);
 	else
 		nm_count(fn, NM_CNT_rx_rq_not_ready);
 }
 
 static void rx_steer(struct nm_fn *fn, const u8 *frame, u32 len, bool local)
 {
-	struct rx_frame f = { .local = local };
+	static __thread u8 opened[NM_FRAME_MAX];
+	struct nm_rx_frame f = { .local = local };
+	struct nm_quic_ctx *x;
+	struct nm_quic_rx q;
 	struct nm_verdict v;
 	struct nm_match m;
 	u32 i;
@@ -319,7 +385,19 @@ static void rx_steer(struct nm_fn *fn, const u8 *frame, u32 len, bool local)
 		nm_count(fn, NM_CNT_rx_steer_drops);
 	for (i = 0; i < v.nr; i++) {
 		f.tag = v.tag[i];
-		rx_to_tir(fn, v.tir[i], &f);
+		f.q = NULL;
+		f.data = frame;
+		f.len = len;
+		f.total = len;
+		f.changed = false;
+		f.segs = 1;
+		x = v.quic[i] ? v.quic[i] : v.lookup[i] ? nm_quic_lookup(fn, &f.p) : NULL;
+		if (x)
+			rx_quic(fn, &f, x, &q, opened);
+		if (f.q && q.drop)
+			nm_count(fn, NM_CNT_quic_rx_dropped);
+		else
+			rx_to_tir(fn, v.tir[i], &f);
 	}
 }
 

@@ -82,6 +82,12 @@ u8 nm_rx_mp_place(struct nm_fn *fn, struct nm_rq *rq, u32 len,
 	return 0;
 }
 
+/* Of a whole WQE; the byte count of a completion has 16 bits. */
+u32 nm_rx_mp_room(const struct nm_rq *rq)
+{
+	return (1u << (rq->log_strides + rq->log_stride_sz)) - rq->pad_align;
+}
+
 void nm_rx_mp_done(struct nm_fn *fn, struct nm_rq *rq, u32 strides)
 {
 	rq->stride_at += strides;

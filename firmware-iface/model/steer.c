@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Flow steering: matching. */
-#include "steer.h"
+#include "quic.h"
 #include "queue.h"
+#include "steer.h"
 
 enum {
 	ACT_ALLOW = 0x1, ACT_DROP = 0x2, ACT_FWD = 0x4, ACT_COUNT = 0x8,
 };
+
+#define QUIC(m, fld, v) \
+	nm_field_set((u8 *)(m)->dw + QOFF_MLX5_MATCH_OFF,		\
+		     NM_OFF(fte_match_set_misc6, fld),			\
+		     NM_WIDTH(fte_match_set_misc6, fld), v)
 
 #define OUTER(m, fld, v) \
 	nm_field_set((m)->dw, NM_OFF(fte_match_param, outer_headers) +	\
@@ -38,11 +44,38 @@ static void match_ip(struct nm_match *m, const struct nm_pkt *p)
 	}
 }
 
+/* The DCID of a short header has no length: as many bytes as there can be. */
+static void match_quic(struct nm_match *m, const struct nm_pkt *p)
+{
+	const u8 *q = p->data + p->l4_off + 8;
+	u8 *dcid = (u8 *)m->dw + QOFF_MLX5_MATCH_OFF +
+		   NM_BYTE_OFF(fte_match_set_misc6, dcid);
+	u32 len, skip = 1;
+
+	if (p->frag || p->l4_off + 8u >= p->ip_end)
+		return;
+	len = p->ip_end - p->l4_off - 8;
+	QUIC(m, hdr_form, q[0] >> 7);
+	QUIC(m, fixed_bit, q[0] >> 6 & 1);
+	if (q[0] & 0x80) {
+		if (len < 6)
+			return;
+		QUIC(m, long_type, q[0] >> 4 & 3);
+		QUIC(m, quic_version, nm_rd32(q + 1));
+		skip = 6;
+		if (q[5] < len - skip)
+			len = skip + q[5];
+	}
+	len -= skip;
+	memcpy(dcid, q + skip, len < QOFF_MLX5_MAX_DCID ? len : QOFF_MLX5_MAX_DCID);
+}
+
 void nm_match_build(struct nm_match *m, const struct nm_pkt *p)
 {
 	const u8 *d = p->data, *l4 = d + p->l4_off;
 
 	memset(m->dw, 0, NM_BYTES(fte_match_set_lyr_2_4));
+	memset((u8 *)m->dw + QOFF_MLX5_MATCH_OFF, 0, NM_BYTES(fte_match_set_misc6));
 	m->len = p->len;
 	memcpy(OUTER_PTR(m, dmac_47_16), d, 6);
 	memcpy(OUTER_PTR(m, smac_47_16), d + 6, 6);
@@ -65,6 +98,7 @@ void nm_match_build(struct nm_match *m, const struct nm_pkt *p)
 	} else {
 		OUTER(m, udp_sport, nm_rd16(l4));
 		OUTER(m, udp_dport, nm_rd16(l4 + 2));
+		match_quic(m, p);
 	}
 }
 
@@ -128,7 +162,8 @@ static void fte_count(struct nm_fte *f, u32 len)
  * mistake here must not become a loop.
  */
 static void steer_table(struct nm_ft *ft, const struct nm_match *m,
-			struct nm_verdict *v, u32 tag, unsigned int depth)
+			struct nm_verdict *v, u32 tag, const struct nm_fte *open,
+			unsigned int depth)
 {
 	while (ft && depth++ < NM_STEER_DEPTH) {
 		struct nm_fte *f = ft_match(ft, m);
@@ -147,15 +182,20 @@ static void steer_table(struct nm_ft *ft, const struct nm_match *m,
 			return;
 		if (f->flow_tag)
 			tag = f->flow_tag;
+		if (f->quic || f->quic_lookup)
+			open = f;
 		for (i = 0; i < f->nr_dest; i++) {
 			struct nm_obj *d = f->dest[i];
 
 			if (d->type == NM_OBJ_TIR && v->nr < NM_FTE_MAX_DEST) {
 				v->tag[v->nr] = tag;
+				v->quic[v->nr] = open && open->quic ?
+						 nm_quic_ctx_of(open->quic) : NULL;
+				v->lookup[v->nr] = open && open->quic_lookup;
 				v->tir[v->nr++] = container_of(d, struct nm_tir, obj);
 			} else if (d->type == NM_OBJ_FT) {
 				if (next)
-					steer_table(next, m, v, tag, depth);
+					steer_table(next, m, v, tag, open, depth);
 				next = container_of(d, struct nm_ft, obj);
 			}
 		}
@@ -169,5 +209,5 @@ void nm_steer_rx(struct nm_fn *fn, const struct nm_match *m, struct nm_verdict *
 
 	v->nr = 0;
 	if (root)
-		steer_table(container_of(root, struct nm_ft, obj), m, v, 0, 0);
+		steer_table(container_of(root, struct nm_ft, obj), m, v, 0, NULL, 0);
 }

@@ -21,6 +21,7 @@ enum nm_ft_type {
 };
 
 struct nm_ft;
+struct nm_quic_ctx;
 
 /* An address in the match value where the group's mask is not zero */
 struct nm_match_dw {
@@ -40,6 +41,8 @@ struct nm_fte {
 	u8 nr_fc;
 	struct nm_obj *dest[NM_FTE_MAX_DEST];	/* flow tables and TIRs */
 	struct nm_obj *fc[4];
+	struct nm_obj *quic;	/* context that opens, or NULL */
+	bool quic_lookup;	/* the packet says which */
 	u32 key[];		/* masked values, one a nm_fg.dw */
 };
 
@@ -87,10 +90,13 @@ struct nm_match {
 /**
  * struct nm_verdict - where steering sends a frame
  * @tir: destinations, in the order of the rules
+ * @quic: context to open with, by destination; @lookup: it is to be found
  */
 struct nm_verdict {
 	struct nm_tir *tir[NM_FTE_MAX_DEST];
 	u32 tag[NM_FTE_MAX_DEST];
+	struct nm_quic_ctx *quic[NM_FTE_MAX_DEST];
+	bool lookup[NM_FTE_MAX_DEST];
 	u32 nr;
 };
 

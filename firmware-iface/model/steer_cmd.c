@@ -2,19 +2,21 @@
 /* Flow steering: commands. */
 #include <stdlib.h>
 
+#include "quic.h"
 #include "steer.h"
 
 #define FT_MAX_LEVEL	64
 #define FT_MAX_LOG	20
 #define FTE_MAX_TOTAL	(1u << 20)
 
-/* Criteria: outer headers only; what the capability field lists. */
-#define CRITERIA_KNOWN	BIT(0)
+/* Criteria: outer headers, and the QUIC group where it is served. */
+#define CRITERIA_OUTER	BIT(0)
+#define CRITERIA_QUIC	BIT(QOFF_MLX5_CRITERIA_MISC6)
 
 enum {
 	DEST_VPORT = 0, DEST_TABLE = 1, DEST_TIR = 2,
 	ACT_ALLOW = 0x1, ACT_DROP = 0x2, ACT_FWD = 0x4, ACT_COUNT = 0x8,
-	ACT_KNOWN = 0xf,
+	ACT_KNOWN = 0xf, ACT_DECRYPT = 0x1000,
 	MODIFY_ACTION = BIT(0), MODIFY_TAG = BIT(1), MODIFY_DEST = BIT(2),
 	MODIFY_COUNTERS = BIT(3),
 };
@@ -195,6 +197,8 @@ static void fte_put_counters(struct nm_fte *f)
 
 static void fte_free(struct nm_fte *f)
 {
+	if (f->quic)
+		nm_obj_put(f->quic);
 	fte_put_dests(f);
 	fte_put_counters(f);
 	free(f);
@@ -228,30 +232,47 @@ static void fg_destroy(struct nm_obj *obj)
 	free(fg->bucket);
 }
 
+/* Whether a group matches on word @i of the layout */
+static bool fg_word_known(const struct nm_fg *fg, u32 i)
+{
+	u32 quic = QOFF_MLX5_MATCH_OFF / 4;
+
+	if (i < NM_BYTES(fte_match_set_lyr_2_4) / 4)
+		return true;
+	return fg->criteria & CRITERIA_QUIC && i >= quic &&
+	       i < quic + NM_BYTES(fte_match_set_misc6) / 4;
+}
+
 static bool fg_set_mask(struct nm_cmd *c, struct nm_fg *fg, const u8 *mask)
 {
-	u32 i, n = 0, from = NM_BYTES(fte_match_set_lyr_2_4) / 4;
+	u32 i, n = 0, outer = NM_BYTES(fte_match_set_lyr_2_4) / 4;
 	u32 w;
 
-	for (i = from; i < NM_MATCH_DW; i++) {
+	for (i = outer; i < NM_MATCH_DW; i++) {
 		memcpy(&w, mask + i * 4, 4);
-		if (w) {
+		if (w && !fg_word_known(fg, i)) {
 			nm_cmd_fail(c, NM_ST_BAD_PARAM, NM_SYN_FG_CRITERIA);
 			return false;
 		}
 	}
-	fg->dw = calloc(from, sizeof(*fg->dw));
+	fg->dw = calloc(NM_MATCH_DW, sizeof(*fg->dw));
 	if (!fg->dw) {
 		nm_cmd_fail(c, NM_ST_NO_RES, NM_SYN_NO_MEMORY);
 		return false;
 	}
-	for (i = 0; fg->criteria && i < from; i++) {
+	for (i = fg->criteria & CRITERIA_OUTER ? 0 : outer; i < NM_MATCH_DW; i++) {
 		memcpy(&w, mask + i * 4, 4);
 		if (w)
 			fg->dw[n++] = (struct nm_match_dw){ .dw = i, .mask = w };
 	}
 	fg->nr_dw = n;
 	return true;
+}
+
+static u32 criteria_known(const struct nm_fn *fn)
+{
+	return CRITERIA_OUTER |
+	       (nm_quic_on(fn) && NM_QUIC_CAP(fn, dcid_match) ? CRITERIA_QUIC : 0);
 }
 
 void nm_cmd_create_flow_group(struct nm_cmd *c)
@@ -265,7 +286,7 @@ void nm_cmd_create_flow_group(struct nm_cmd *c)
 
 	if (!ft)
 		return;
-	if (criteria & ~CRITERIA_KNOWN ||
+	if (criteria & ~criteria_known(c->fn) ||
 	    NM_GET(create_flow_group_in, c->in, group_type)) {
 		nm_cmd_fail(c, NM_ST_BAD_PARAM, NM_SYN_FG_CRITERIA);
 		return;
@@ -362,14 +383,45 @@ static bool fte_lists(struct nm_cmd *c, struct nm_ft *ft, struct nm_fte *f,
 static bool fte_action_ok(struct nm_cmd *c, void *ctx)
 {
 	u32 action = NM_GET(flow_context, ctx, action);
+	u32 known = ACT_KNOWN | (nm_quic_on(c->fn) ? ACT_DECRYPT : 0);
 
-	if (!action || action & ~(u32)ACT_KNOWN ||
+	if (!action || action & ~known ||
+	    (action & ACT_DECRYPT && !(action & ACT_FWD)) ||
 	    NM_GET(flow_context, ctx, extended_destination) ||
 	    (action & ACT_FWD && !NM_GET(flow_context, ctx, destination_list_size)) ||
 	    (action & ACT_FWD && action & ACT_DROP)) {
 		nm_cmd_fail(c, NM_ST_BAD_PARAM, NM_SYN_FTE_ACTION);
 		return false;
 	}
+	return true;
+}
+
+/* The context of a decrypt action, held by the entry */
+static bool fte_quic(struct nm_cmd *c, struct nm_fte *f, void *ctx)
+{
+	u32 id = NM_GET(flow_context, ctx, encrypt_decrypt_obj_id);
+	struct nm_obj *obj;
+
+	if (!(NM_GET(flow_context, ctx, action) & ACT_DECRYPT))
+		return true;
+	if (NM_GET(flow_context, ctx, encrypt_decrypt_type) != QOFF_MLX5_CRYPTO_TYPE) {
+		nm_cmd_fail(c, NM_ST_BAD_PARAM, NM_SYN_FTE_ACTION);
+		return false;
+	}
+	if (id == QOFF_MLX5_OBJ_LOOKUP && NM_QUIC_CAP(c->fn, ctx_lookup)) {
+		f->quic_lookup = true;
+		return true;
+	}
+	obj = nm_obj_find(c, NM_OBJ_GEN, id);
+	if (!obj)
+		return false;
+	if (container_of(obj, struct nm_gen, obj)->ops != &nm_quic_gen_ops ||
+	    nm_quic_ctx_of(obj)->dir != QOFF_MLX5_RX) {
+		nm_cmd_fail(c, NM_ST_BAD_RES, NM_SYN_FTE_ACTION);
+		return false;
+	}
+	f->quic = obj;
+	nm_obj_hold(obj);
 	return true;
 }
 
@@ -415,7 +467,7 @@ static void fte_create(struct nm_cmd *c, struct nm_ft *ft, void *ctx, u32 index)
 		f->key[i] = w & fg->dw[i].mask;
 	}
 	f->hash = nm_key_hash(f->key, fg->nr_dw);
-	if (!fte_lists(c, ft, f, ctx)) {
+	if (!fte_lists(c, ft, f, ctx) || !fte_quic(c, f, ctx)) {
 		fte_free(f);
 		return;
 	}
@@ -430,13 +482,19 @@ static void fte_modify(struct nm_cmd *c, struct nm_ft *ft, struct nm_fte *f,
 
 	if (sel & MODIFY_ACTION && !fte_action_ok(c, ctx))
 		return;
-	if (!fte_lists(c, ft, &new, ctx)) {
+	if (!fte_lists(c, ft, &new, ctx) ||
+	    (sel & MODIFY_ACTION && !fte_quic(c, &new, ctx))) {
 		fte_put_dests(&new);
 		fte_put_counters(&new);
 		return;
 	}
-	if (sel & MODIFY_ACTION)
+	if (sel & MODIFY_ACTION) {
 		f->action = NM_GET(flow_context, ctx, action);
+		if (f->quic)
+			nm_obj_put(f->quic);
+		f->quic = new.quic;
+		f->quic_lookup = new.quic_lookup;
+	}
 	if (sel & MODIFY_TAG)
 		f->flow_tag = NM_GET(flow_context, ctx, flow_tag);
 	if (sel & MODIFY_DEST) {

@@ -4,6 +4,7 @@
  * is read once, from the copy.
  */
 #include "mkey.h"
+#include "quic.h"
 #include "trace.h"
 #include "tx.h"
 
@@ -33,6 +34,11 @@ static bool wqe_fetch(struct nm_fn *fn, struct nm_sq *sq, struct nm_wqe *w)
 	w->hdr_len = 0;
 	w->nr_iov = 0;
 	w->bytes = 0;
+	w->vendor = VENDOR_SYND;
+	w->quic_status = QOFF_MLX5_TXS_OK;
+	w->quic_syn = 0;
+	w->quic = NULL;
+	w->table = NULL;
 	if (!w->bbs)
 		w->bbs = 1;
 	for (i = 1; i < w->bbs && i < NM_WQE_MAX_BB; i++)
@@ -142,7 +148,19 @@ static u8 wqe_eth(struct nm_fn *fn, struct nm_sq *sq, struct nm_wqe *w)
 			off += (inl - sizeof(w->eth->inline_start) +
 				NM_WQE_DS - 1) & ~(NM_WQE_DS - 1u);
 	}
+	if (w->opmod) {
+		u8 synd = nm_quic_tx_seg(fn, w, &off);
+
+		if (synd)
+			return synd;
+	}
 	return wqe_data_segs(fn, sq, w, off);
+}
+
+/* The opmod of SEND and LSO names an extension of them. */
+static bool wqe_opmod_known(struct nm_fn *fn, const struct nm_wqe *w)
+{
+	return !w->opmod || (w->opmod == QOFF_MLX5_OPMOD_DATA && nm_quic_on(fn));
 }
 
 static u8 wqe_exec(struct nm_fn *fn, struct nm_sq *sq, struct nm_wqe *w)
@@ -156,15 +174,18 @@ static u8 wqe_exec(struct nm_fn *fn, struct nm_sq *sq, struct nm_wqe *w)
 		nm_count(fn, NM_CNT_tx_nops);
 		return 0;
 	case NM_OP_UMR:
+		if (w->opmod == QOFF_MLX5_OPMOD_CTX)
+			return nm_quic_ctx_wqe(fn, sq, w);
 		return sq->reg_umr ? nm_tx_umr(fn, sq, w) : NM_SYND_LOCAL_QP_OP;
 	case NM_OP_SEND:
 	case NM_OP_LSO:
-		/* opmod is where extensions of these operations will go */
-		if (!sq->eth || w->opmod)
+		if (!sq->eth || !wqe_opmod_known(fn, w))
 			return NM_SYND_LOCAL_QP_OP;
 		synd = wqe_eth(fn, sq, w);
 		if (synd)
 			return synd;
+		if (w->quic)
+			return nm_quic_tx(fn, sq, w);
 		return w->opcode == NM_OP_LSO ? nm_tx_lso(fn, sq, w) :
 						nm_tx_send(fn, sq, w);
 	case NM_OP_ENHANCED_MPSW:
@@ -186,7 +207,10 @@ static bool wqe_complete(struct nm_fn *fn, struct nm_sq *sq, struct nm_wqe *w)
 		.wqe_counter = htobe16(w->idx),
 		.op_own = NM_CQE_REQ << 4,
 	};
+	struct qoff_mlx5_cqe *q = (void *)&cqe;
 
+	q->quic_flags = w->quic_status;
+	q->pn_lo = htobe32(w->quic_syn);
 	return nm_cq_post(sq->cq, &cqe, w->ce == 3);
 }
 
@@ -195,7 +219,7 @@ static bool wqe_complete_err(struct nm_fn *fn, struct nm_sq *sq,
 {
 	struct nm_err_cqe cqe = {
 		.srqn = htobe32(sq->user_index),
-		.vendor_err_synd = VENDOR_SYND,
+		.vendor_err_synd = w->vendor,
 		.syndrome = synd,
 		.s_wqe_opcode_qpn = htobe32((u32)w->opcode << 24 | sq->obj->id),
 		.wqe_counter = htobe16(w->idx),
@@ -249,7 +273,7 @@ bool nm_tx_wqe(struct nm_fn *fn, struct nm_sq *sq)
 						       wqe_exec(fn, sq, w);
 	sq->pc += w->bbs;
 	if (!synd) {
-		if (w->ce >= 2 && !wqe_complete(fn, sq, w))
+		if ((w->ce >= 2 || w->quic_status) && !wqe_complete(fn, sq, w))
 			nm_sq_fail(fn, sq, NM_EV_WQ_CATAS);
 		return true;
 	}

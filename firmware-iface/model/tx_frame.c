@@ -8,7 +8,6 @@
 
 #define FRAME_BUF	(NM_FRAME_MAX + 256)
 #define FRAME_SPLIT	128	/* no headers behind it: summed while copied */
-#define LSO_MAX_HDR	256
 #define TCP_FIN_PSH	0x09
 #define TCP_CWR		0x80
 
@@ -153,25 +152,15 @@ u8 nm_tx_send(struct nm_fn *fn, struct nm_sq *sq, struct nm_wqe *w)
 	return 0;
 }
 
-/* What changes in the headers from segment to segment */
-struct lso {
-	u8 hdr[LSO_MAX_HDR];
-	u32 hdr_len;
-	struct nm_pkt p;
-	u32 seq;
-	u16 ip_id;
-	u8 tcp_flags;
-};
-
 /*
  * The headers of the WQE describe the whole; a packet that ends with them is
  * what is parsed, as the payload is elsewhere.
  */
-static bool lso_init(struct lso *l, const struct nm_wqe *w)
+bool nm_lso_init(struct nm_lso *l, const struct nm_wqe *w)
 {
 	u8 *l4;
 
-	if (w->hdr_len > LSO_MAX_HDR)
+	if (w->hdr_len > NM_LSO_MAX_HDR)
 		return false;
 	memcpy(l->hdr, w->hdr, w->hdr_len);
 	l->hdr_len = w->hdr_len;
@@ -203,8 +192,7 @@ static bool lso_init(struct lso *l, const struct nm_wqe *w)
 	return true;
 }
 
-static void lso_patch(struct lso *l, u8 *frame, u32 i, u32 off, u32 part,
-		      bool last)
+void nm_lso_patch(struct nm_lso *l, u8 *frame, u32 i, u32 off, u32 part, bool last)
 {
 	u8 *ip = frame + l->p.l3_off, *l4 = frame + l->p.l4_off;
 	u32 ip_len = l->hdr_len - l->p.l3_off + part;
@@ -228,7 +216,7 @@ static void lso_patch(struct lso *l, u8 *frame, u32 i, u32 off, u32 part,
 }
 
 /* The parse of the headers holds for every segment, but for its lengths. */
-static void lso_segment(struct lso *l, struct iov_cursor *c, u8 *frame, u32 part,
+static void lso_segment(struct nm_lso *l, struct iov_cursor *c, u8 *frame, u32 part,
 			u8 cs_flags)
 {
 	u32 len = l->hdr_len + part;
@@ -247,15 +235,31 @@ static void lso_segment(struct lso *l, struct iov_cursor *c, u8 *frame, u32 part
 		iov_take(c, frame + l->hdr_len, part);
 }
 
+void nm_lso_out(struct nm_lso *l, struct nm_fn *fn, u8 *frame, u32 part, u8 cs_flags)
+{
+	u32 len = l->hdr_len + part;
+	struct nm_pkt p = l->p;
+
+	p.data = frame;
+	p.len = len;
+	p.ip_end = len;
+	p.bad_len = false;
+	if (cs_flags & NM_ETH_L3_CSUM)
+		nm_csum_set_ip(&p, frame);
+	if (cs_flags & NM_ETH_L4_CSUM)
+		nm_csum_set_l4(&p, frame);
+	frame_out(fn, frame, len);
+}
+
 u8 nm_tx_lso(struct nm_fn *fn, struct nm_sq *sq, struct nm_wqe *w)
 {
 	struct iov_cursor c = { .iov = w->iov, .nr = w->nr_iov };
 	u32 mss = be16toh(w->eth->mss) & 0x3fff, off, i;
 	u8 frame[FRAME_BUF];
-	struct lso l;
+	struct nm_lso l;
 
 	nm_count(fn, NM_CNT_tx_lso_wqes);
-	if (!mss || !w->bytes || !w->hdr || !lso_init(&l, w))
+	if (!mss || !w->bytes || !w->hdr || !nm_lso_init(&l, w))
 		return NM_SYND_LOCAL_QP_OP;
 	if (l.hdr_len + mss > nm_port_frame_max(fn)) {
 		nm_count(fn, NM_CNT_tx_mtu_drops);
@@ -267,7 +271,7 @@ u8 nm_tx_lso(struct nm_fn *fn, struct nm_sq *sq, struct nm_wqe *w)
 		u32 part = w->bytes - off < mss ? w->bytes - off : mss;
 
 		memcpy(frame, l.hdr, l.hdr_len);
-		lso_patch(&l, frame, i, off, part, off + part == w->bytes);
+		nm_lso_patch(&l, frame, i, off, part, off + part == w->bytes);
 		lso_segment(&l, &c, frame, part, w->eth->cs_flags);
 		frame_out(fn, frame, l.hdr_len + part);
 	}
