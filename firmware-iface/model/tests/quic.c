@@ -756,5 +756,5 @@ int main(void)
 		cmocka_unit_test(test_in_band),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests_name("quic", tests, NULL, NULL);
 }
