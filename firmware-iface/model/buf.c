@@ -7,6 +7,7 @@
 
 /* As many pages as the largest queue the capabilities allow needs. */
 #define BUF_MAX_PAGES	(1u << 16)
+#define PAGE_OFFSET_SHIFT	6	/* a queue's offset is in 64ths of its page */
 
 static bool buf_alloc(struct nm_cmd *c, struct nm_buf *b, u8 log_page, u32 off,
 		      u64 need)
@@ -42,7 +43,11 @@ bool nm_buf_init(struct nm_cmd *c, struct nm_buf *b, const void *pas, u32 tail,
 {
 	u32 i;
 
-	if (!buf_alloc(c, b, log_page, off, need))
+	if (log_page < NM_PAGE_SHIFT || log_page > 31) {
+		nm_cmd_fail(c, NM_ST_BAD_PARAM, NM_SYN_QUEUE_PAS);
+		return false;
+	}
+	if (!buf_alloc(c, b, log_page, off << (log_page - PAGE_OFFSET_SHIFT), need))
 		return false;
 	if (b->nr > tail / sizeof(u64)) {
 		nm_buf_free(b);
@@ -213,5 +218,5 @@ bool nm_wq_init(struct nm_cmd *c, struct nm_obj *obj, void *wq, u32 tail,
 					NM_GET64(wq, wq, wq_umem_offset), need);
 	return nm_buf_init(c, buf, NM_PTR(wq, wq, pas), tail,
 			   NM_GET(wq, wq, log_wq_pg_sz) + NM_PAGE_SHIFT,
-			   NM_GET(wq, wq, page_offset) * 64, need);
+			   NM_GET(wq, wq, page_offset), need);
 }

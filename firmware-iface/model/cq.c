@@ -60,7 +60,7 @@ static bool cq_init_buf(struct nm_cmd *c, struct nm_cq *cq, struct nm_buf *buf,
 	return nm_buf_init(c, buf, NM_PTR(create_cq_in, in, pas),
 			   c->in_len - NM_BYTES(create_cq_in),
 			   NM_GET(cqc, cqc, log_page_size) + NM_PAGE_SHIFT,
-			   NM_GET(cqc, cqc, page_offset) * 64, need);
+			   NM_GET(cqc, cqc, page_offset), need);
 }
 
 void nm_cmd_create_cq(struct nm_cmd *c)

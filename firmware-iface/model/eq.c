@@ -45,7 +45,7 @@ void nm_cmd_create_eq(struct nm_cmd *c)
 	    !nm_buf_init(c, &eq->buf, NM_PTR(create_eq_in, in, pas),
 			 c->in_len - NM_BYTES(create_eq_in),
 			 NM_GET(eqc, eqc, log_page_size) + NM_PAGE_SHIFT,
-			 NM_GET(eqc, eqc, page_offset) * 64, 64ull << log_size)) {
+			 NM_GET(eqc, eqc, page_offset), 64ull << log_size)) {
 		nm_obj_del(&eq->obj);
 		return;
 	}

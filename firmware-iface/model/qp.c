@@ -66,7 +66,7 @@ static bool qp_init_sq(struct nm_cmd *c, struct nm_qp *qp, void *qpc)
 	return nm_buf_init(c, &sq->buf, NM_PTR(create_qp_in, c->in, pas),
 			   c->in_len - NM_BYTES(create_qp_in),
 			   NM_GET(qpc, qpc, log_page_size) + NM_PAGE_SHIFT,
-			   NM_GET(qpc, qpc, page_offset) * 64,
+			   NM_GET(qpc, qpc, page_offset),
 			   rq_bytes + sq_bytes);
 }
 
@@ -235,7 +235,7 @@ void nm_cmd_create_xrc_srq(struct nm_cmd *c)
 	    !nm_buf_init(c, &srq->buf, NM_PTR(create_xrc_srq_in, c->in, pas),
 			 c->in_len - NM_BYTES(create_xrc_srq_in),
 			 NM_GET(xrc_srqc, x, log_page_size) + NM_PAGE_SHIFT,
-			 NM_GET(xrc_srqc, x, page_offset) * 64,
+			 NM_GET(xrc_srqc, x, page_offset),
 			 1ull << (log_size + NM_GET(xrc_srqc, x, log_rq_stride) + 4))) {
 		nm_obj_del(&srq->obj);
 		return;

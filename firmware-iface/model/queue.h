@@ -31,7 +31,7 @@ struct nm_dbr {
 	u32 gen;
 };
 
-/* false: the command has failed */
+/* false: the command has failed; @off is in 64ths of a page */
 bool nm_buf_init(struct nm_cmd *c, struct nm_buf *b, const void *pas, u32 tail,
 		 u8 log_page, u32 off, u64 need);
 bool nm_buf_init_umem(struct nm_cmd *c, struct nm_buf *b, struct nm_obj *user,

@@ -1117,6 +1117,31 @@ static void test_tap(void **state)
 	close(fd);
 }
 
+/* A queue may begin inside a page; the unit is a 64th of the page, whatever its size. */
+static void test_page_offset(void **state)
+{
+	struct rig *r = *state;
+	u8 in[NM_BYTES(create_cq_in) + 8] = { }, out[16];
+	void *cqc = NM_PTR(create_cq_in, in, cq_context);
+	u64 at = h_alloc(r->a, 64 << 10, 64 << 10);
+	struct nm_obj *obj;
+	struct nm_cq *cq;
+
+	nm_wr16(in, MLX5_CMD_OP_CREATE_CQ);
+	NM_SET(cqc, cqc, log_cq_size, 4);
+	NM_SET(cqc, cqc, uar_page, r->a->uar);
+	NM_SET(cqc, cqc, c_eqn_or_apu_element, r->a->eqn);
+	NM_SET64(cqc, cqc, dbr_addr, h_alloc(r->a, 64, 64));
+	NM_SET(cqc, cqc, log_page_size, 4);
+	NM_SET(cqc, cqc, page_offset, 5);
+	nm_wr64(in + NM_BYTES(create_cq_in), at);
+	assert_int_equal(H_CMD(r->a, in, out), NM_ST_OK);
+	obj = nm_obj_lookup(r->a->fn, NM_OBJ_CQ, NM_GET(create_cq_out, out, cqn));
+	cq = container_of(obj, struct nm_cq, obj);
+	assert_ptr_equal(nm_buf_at(r->a->fn, &cq->buf, 64),
+			 h_ptr(r->a, at + 5 * 1024 + 64));
+}
+
 static u8 resize(struct h_fn *f, u32 log_size, u64 *ring)
 {
 	u8 in[NM_BYTES(modify_cq_in) + 8] = { }, out[16];
@@ -1286,6 +1311,7 @@ int main(void)
 		RIG(test_multi),
 		RIG(test_blueflame),
 		RIG(test_cq_resize),
+		RIG(test_page_offset),
 		RIG(test_queue_faults),
 	};
 
