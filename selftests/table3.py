@@ -25,14 +25,17 @@ sys.path.insert(0, os.path.join(HERE, "lib"))
 import chart  # noqa: E402
 import count  # noqa: E402
 import ends  # noqa: E402
+import rows_h3  # noqa: E402
 import rows_http  # noqa: E402
 import ksft  # noqa: E402
 import rows_quic  # noqa: E402
 import switches  # noqa: E402
+import table4  # noqa: E402
 
 GIB = 1 << 30
 ROWS = ("quic:on", "quic:off", "quic:baseline", "http2:on", "http2:off",
         "https-ktls:on", "https-ktls:off")
+H3_ROWS = ("h3:on", "h3:off", "h3:baseline")
 PAPER = {
     ("quic", "on"): ("743K", "743K", 18.60),
     ("quic", "off"): ("744K", "744K", 18.82),
@@ -61,8 +64,11 @@ def parse_args():
                    help="lengths of the QUIC datagrams (default %(default)s)")
     p.add_argument("--cipher", default=env.get("CIPHER", CIPHERS[0]), choices=CIPHERS,
                    help="of the QUIC rows (default %(default)s)")
-    p.add_argument("--rows", default=env.get("ROWS", ",".join(ROWS)),
-                   help="rows to run, in order (default %(default)s)")
+    p.add_argument("--traffic", default=env.get("TRAFFIC", "qoffperf"),
+                   choices=("qoffperf", "h3"),
+                   help="who speaks QUIC: qoffperf, or HTTP/3 by h3server (default %(default)s)")
+    p.add_argument("--rows", default=env.get("ROWS"),
+                   help="rows to run, in order (default: all of the traffic's)")
     p.add_argument("--results", default=env.get("RESULTS", ""),
                    help="directory for table3*.json and table3.svg")
     args = p.parse_args()
@@ -72,10 +78,14 @@ def parse_args():
     if not text.rstrip("KMG").isdigit() or not int(text.rstrip("KMG")):
         p.error(f"--size {args.size}: a number with K, M or G, such as 32M")
     args.size = int(text.rstrip("KMG")) * scale
-    args.rows = args.rows.split(",")
-    bad = [r for r in args.rows if r not in ROWS]
+    quic = H3_ROWS if args.traffic == "h3" else ROWS[:3]
+    known = quic + ROWS[3:]
+    args.rows = args.rows.split(",") if args.rows else list(known)
+    bad = [r for r in args.rows if r not in known]
     if bad:
-        p.error(f"--rows: no row {bad[0]}; there are {', '.join(ROWS)}")
+        p.error(f"--rows: no row {bad[0]}; there are {', '.join(known)}")
+    if args.traffic == "h3" and args.mix != "paper":
+        p.error("--mix: lengths of HTTP/3 are the stack's own; only paper (1472 bytes)")
     return args
 
 
@@ -83,15 +93,17 @@ def run_row(pair, name, args, served):
     """Set the switches for a row and run it. Counts come back per GiB."""
     proto, offload = name.split(":")
     # Only QUIC's "on" uses the QUIC switches; a baseline has the stack's own
-    how = switches.apply(pair, proto == "quic" and offload == "on",
+    how = switches.apply(pair, proto in ("quic", "h3") and offload == "on",
                          offload != "off")
     if proto == "quic":
         row = rows_quic.row(pair, offload, f"{served[0]}/www/file", args.size,
                             served[1], args.mix, args.cipher)
+    elif proto == "h3":
+        row = rows_h3.row(pair, offload, served[0], args.size, served[1], args.cipher)
     else:
         row = rows_http.row(pair, proto, offload, served[0], args.size, served[1])
     row["nic"] = pair.nic
-    row["mix"] = args.mix if proto == "quic" else None
+    row["mix"] = args.mix if proto in ("quic", "h3") else None
     row["switched_by"] = how
     for key in ("packets_sent", "packets_received"):
         row[f"{key}_raw"] = row[key]
@@ -113,7 +125,7 @@ def judge(row, done, args):
         if row["offload"] == "off" and raw < floor:
             why.append(f"{key}: {raw} for {row['datagrams_on_wire']} datagrams on the "
                        "wire: something still segments or merges")
-        if row["protocol"] == "quic" and row["offload"] == "on":
+        if row["protocol"] in ("quic", "h3") and row["offload"] == "on":
             if row[key] > MOST_ON + STRAY * per:
                 why.append(f"{key}: {row[key]} per GiB, more than {MOST_ON}")
             other = done.get("http2:on")
@@ -133,7 +145,8 @@ def print_table(rows, args):
             "device s", "paper sent", "received", "s")
     lines = [head]
     for r in rows:
-        paper = PAPER.get((r["protocol"], r["offload"]), ("-", "-", "-"))
+        paper = PAPER.get((r["protocol"].replace("h3", "quic"), r["offload"]),
+                          ("-", "-", "-"))
         lines.append((f"{r['protocol']} {r['offload']}", thousands(r["packets_sent"]),
                       thousands(r["packets_received"]), str(r["datagrams_on_wire"]),
                       f"{r['seconds']:.2f}", f"{r['cpu_seconds']:.2f}",
@@ -183,7 +196,7 @@ def save(rows, args, pair):
         return
     os.makedirs(args.results, exist_ok=True)
     data = {"conditions": conditions(args, pair), "versions": versions(), "rows": rows}
-    name = f"table3-{pair.nic}-qoffperf-{args.mix}.json"
+    name = f"table3-{pair.nic}-{args.traffic}-{args.mix}.json"
     for path in (name, "table3.json"):
         with open(os.path.join(args.results, path), "w", encoding="ascii") as f:
             json.dump(data, f, indent=1)
@@ -220,8 +233,9 @@ def main():
                 ksft.check(name, not why, "\n".join(why))
         finally:
             shutil.rmtree(top, ignore_errors=True)
-        rows.sort(key=lambda r: ROWS.index(f"{r['protocol']}:{r['offload']}"))
+        rows.sort(key=lambda r: (H3_ROWS + ROWS).index(f"{r['protocol']}:{r['offload']}"))
         print_table(rows, args)
+        table4.print_table([r for r in rows if r["protocol"] == "h3"])
         save(rows, args, pair)
 
 

@@ -499,20 +499,20 @@ static void on_time(struct loop_entry *e)
 		loop_want_write(q->ep->loop, e);
 }
 
-/* As TCP's TSO does: a window that has just opened a little is left to open further,
- * as long as something in flight will be acknowledged.
+/* As TCP's TSO does: a window that has just opened a little is left to open further, to a
+ * whole super-packet or half of it. The other half is in flight, so an ACK will come.
  */
 static bool hold(struct quic *q)
 {
 	ngtcp2_conn_info info;
-	uint64_t left, wish;
+	uint64_t wish = 60000;
 
 	if (!q->conf->hold || !q->completed)
 		return false;
 	ngtcp2_conn_get_conn_info(q->conn, &info);
-	left = ngtcp2_conn_get_cwnd_left(q->conn);
-	wish = info.cwnd / 4 < 60000 ? info.cwnd / 4 : 60000;
-	return left < wish && info.bytes_in_flight >= info.cwnd / 2;
+	if (wish > info.cwnd / 2)
+		wish = info.cwnd / 2;
+	return ngtcp2_conn_get_cwnd_left(q->conn) < wish;
 }
 
 struct writing {

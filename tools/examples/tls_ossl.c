@@ -149,7 +149,9 @@ static bool client_setup(struct tls_ctx *ctx, struct tls *t, const char *host)
 		return false;
 	SSL_set_connect_state(t->ssl);
 	SSL_set_alpn_protos(t->ssl, (const void *)"\x2h3", 3);
-	SSL_set_tlsext_host_name(t->ssl, host);
+	/* RFC 6066 section 3: the field is for names. */
+	if (!is_address(host))
+		SSL_set_tlsext_host_name(t->ssl, host);
 	if (ctx->verify)
 		SSL_set1_host(t->ssl, host);
 	if (ctx->session)

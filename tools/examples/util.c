@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -88,4 +89,11 @@ uint64_t parse_size(const char *what, const char *s, uint64_t max)
 	if (errno || end == s || *end || *s == '-' || v > max >> shift)
 		die("%s: '%s' is no number from 0 to %llu", what, s, (unsigned long long)max);
 	return v << shift;
+}
+
+bool is_address(const char *host)
+{
+	struct in6_addr a;
+
+	return inet_pton(AF_INET, host, &a) == 1 || inet_pton(AF_INET6, host, &a) == 1;
 }

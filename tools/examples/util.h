@@ -25,6 +25,9 @@ void random_bytes(void *p, size_t len);
 /* A number with K, M or G; dies with @what when it is none or over @max. */
 uint64_t parse_size(const char *what, const char *s, uint64_t max);
 
+/* An IPv4 or IPv6 address, not a name? */
+bool is_address(const char *host);
+
 static inline uint64_t now(void)
 {
 	struct timespec ts;
