@@ -19,6 +19,7 @@
 #include <linux/errqueue.h>
 #include <linux/if_packet.h>
 #include <linux/net_tstamp.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/ip.h>
@@ -30,6 +31,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,6 +42,7 @@
 #define MARKER		"qoff-plaintext-!"
 #define MAX_TAPS	4
 #define MAX_SECRET_LEN	32
+#define DRAIN_MS	60000
 
 #ifndef UDP_GRO
 #define UDP_GRO		104
@@ -69,6 +72,7 @@ struct opts {
 	int txtime_ms;
 	unsigned long rate;
 	int tos;
+	const char *bind;
 };
 
 static struct opts o = {
@@ -192,6 +196,8 @@ static int sender_socket(int family)
 	if (family == AF_INET ? bind(fd, (void *)&a4, sizeof(a4)) :
 				bind(fd, (void *)&a6, sizeof(a6)))
 		die("bind");
+	if (o.bind && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, o.bind, strlen(o.bind)))
+		die("SO_BINDTODEVICE");
 	if (o.rate && setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &o.rate, sizeof(o.rate)))
 		die("SO_MAX_PACING_RATE");
 	if (o.zerocopy && setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)))
@@ -290,6 +296,30 @@ static void print_result(struct qoff_sock *s, int sent, int err)
 	fflush(stdout);
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ll + ts.tv_nsec / 1000000;
+}
+
+/* Until the stack and the device have let go of everything that was sent */
+static void drain(int fd)
+{
+	int64_t end = now_ms() + DRAIN_MS;
+	int left = 1;
+
+	while (left && now_ms() < end) {
+		if (ioctl(fd, SIOCOUTQ, &left))
+			die("SIOCOUTQ");
+		if (left)
+			usleep(2000);
+	}
+	printf("{\"left\": %d}\n", left);
+	fflush(stdout);
+}
+
 static int do_send(void)
 {
 	struct qoff_ctx_param p = { .dcid_len = DCID_LEN };
@@ -343,7 +373,8 @@ static int do_send(void)
 
 		/* The socket stays open until somebody closes our stdin */
 		while (read(0, &c, 1) > 0)
-			;
+			if (c == 'd')
+				drain(fd);
 		print_result(s, sent, err);
 	}
 	qoff_detach(s);
@@ -638,14 +669,6 @@ static void udp_read(int fd, const struct qoff_keys *k)
 		got(k, buf + off, size && size < n - off ? size : n - off);
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000ll + ts.tv_nsec / 1000000;
-}
-
 static int do_recv(void)
 {
 	int total = o.count * o.nseg * (o.loops ?: 1), i, n;
@@ -739,7 +762,8 @@ int main(int argc, char **argv)
 		{ "v4", 0, 0, '4' }, { "sport", 1, 0, 'S' }, { "hold", 0, 0, 'h' },
 		{ "rate", 1, 0, 'r' }, { "zerocopy", 0, 0, 'z' }, { "tos", 1, 0, 'o' },
 		{ "loops", 1, 0, 'l' }, { "netns", 1, 0, 'N' },
-		{ "wire", 1, 0, 'w' }, { "txtime", 1, 0, 'X' }, { "recverr", 0, 0, 'e' }, {},
+		{ "wire", 1, 0, 'w' }, { "txtime", 1, 0, 'X' }, { "recverr", 0, 0, 'e' },
+		{ "bind", 1, 0, 'B' }, {},
 	};
 	int c;
 
@@ -769,6 +793,7 @@ int main(int argc, char **argv)
 		case 'w': o.wire = tap_open(optarg); break;
 		case 'X': o.txtime_ms = atoi(optarg); break;
 		case 'e': o.recverr = true; break;
+		case 'B': o.bind = optarg; break;
 		case 't':
 			if (o.ntap == MAX_TAPS)
 				usage();

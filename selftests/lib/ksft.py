@@ -5,6 +5,7 @@ A test calls plan(), then one of ok(), fail() or skip() per case, then finish().
 """
 
 import sys
+import time
 
 PASS, FAIL, XFAIL, SKIP = 0, 1, 2, 4
 
@@ -66,6 +67,19 @@ def check(name, condition, why=""):
     else:
         fail(name, why)
     return bool(condition)
+
+
+def run_cases(cases):
+    """Run functions by name, each returns why it failed; then finish()."""
+    for name, case in cases.items():
+        start = time.monotonic()
+        try:
+            why = case()
+        except RuntimeError as err:
+            why = str(err)
+        check(name, not why, why)
+        diag(f"{time.monotonic() - start:.1f} s")
+    finish()
 
 
 def done():
