@@ -148,6 +148,9 @@ static const struct {
 	{ "cqe-bad-owner", offsetof(struct nm_faults, cqe_bad_owner), "count" },
 	{ "zero-strides", offsetof(struct nm_faults, zero_strides), "count" },
 	{ "slow", offsetof(struct nm_faults, slow_us), "us" },
+#define X(member, name) { name, offsetof(struct nm_faults, quic.member), "count" },
+	NM_QUIC_FAULTS(X)
+#undef X
 };
 
 /* "opcode" by name as the trace writes it, or by number; 0: any */

@@ -37,6 +37,9 @@ unsigned int nm_fault_armed(const struct nm_faults *f)
 			 !!f->cqe_bad_owner + !!f->zero_strides + !!f->slow_us;
 	unsigned int i;
 
+#define X(member, name) n += !!f->quic.member;
+	NM_QUIC_FAULTS(X)
+#undef X
 	for (i = 0; i < NM_MAX_CMD_FAULTS; i++)
 		n += f->cmd[i].kind != NM_CMD_FAULT_NONE;
 	return n;

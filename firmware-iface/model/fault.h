@@ -30,6 +30,27 @@ struct nm_cmd_fault {
 
 #define NM_MAX_CMD_FAULTS	8
 
+/* Faults of the QUIC extension: what "ctl fault kind=quic-..." arms */
+#define NM_QUIC_FAULTS(X)						\
+	X(tag, "quic-tag")		/* WQEs whose first packet has a wrong tag */ \
+	X(status, "quic-status")	/* sent, but completed as refused */	\
+	X(refuse, "quic-refuse")	/* refused as if the context were stale */ \
+	X(twice, "quic-twice")		/* QUIC WQEs completed twice */		\
+	X(never, "quic-never")		/* QUIC WQEs sent and never completed */ \
+	X(die, "quic-die")		/* the function dies in the middle of a WQE */ \
+	X(key_lost, "quic-key-lost")	/* uses that find their key lost */	\
+	X(full, "quic-full")		/* creations that find the table full */ \
+	X(claim, "quic-claim")		/* packets not opened, told as opened */ \
+	X(rx_status, "quic-rx-status")	/* opened packets told as failed */	\
+	X(handle, "quic-handle")	/* completions with another's handle */	\
+	X(list, "quic-list")		/* segment lists with a length too large */
+
+struct nm_quic_faults {
+#define X(member, name) u32 member;
+	NM_QUIC_FAULTS(X)
+#undef X
+};
+
 /* Counts down, but for those that are a state of the device. */
 struct nm_faults {
 	struct nm_cmd_fault cmd[NM_MAX_CMD_FAULTS];
@@ -42,6 +63,7 @@ struct nm_faults {
 	u32 cqe_bad_owner;	/* completions with the wrong owner bit */
 	u32 zero_strides;	/* multi-packet completions that consume nothing */
 	u32 slow_us;		/* state: time between two send WQEs */
+	struct nm_quic_faults quic;
 	u64 hits;		/* faults that have struck; survives "none" */
 };
 

@@ -447,7 +447,7 @@ static bool quic_set(struct nm_cmd *c, struct nm_gen *g, const void *in)
 	max = x->dir ? NM_QUIC_CAP(c->fn, max_rx_ctx) : NM_QUIC_CAP(c->fn, max_tx_ctx);
 	if (!exclusive_ok(c))
 		return false;
-	if (q->nr_ctx[x->dir] >= max ||
+	if (q->nr_ctx[x->dir] >= max || nm_fault_take(c->fn, quic.full) ||
 	    (u64)q->nr_ctx[0] + q->nr_ctx[1] >=
 	    1ull << (NM_QUIC_CAP(c->fn, log_max_quic_ctx) & 31)) {
 		fail(c, NM_ST_NO_RES, QOFF_MLX5_SYN_QUOTA);

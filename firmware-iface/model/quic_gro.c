@@ -70,6 +70,8 @@ static void session_flush(struct nm_fn *fn, u32 i)
 	s->f.len = s->len;
 	s->f.total = s->len;
 	if (s->n > 1) {
+		if (nm_fault_take(fn, quic.list))
+			s->seg[0].len = htobe16(65535);
 		memset(s->buf + s->len, 0, list - s->len);
 		memcpy(s->buf + list, s->seg, s->n * sizeof(s->seg[0]));
 		s->f.total = list + s->n * sizeof(s->seg[0]);

@@ -79,6 +79,8 @@ void nm_quic_rx_packet(struct nm_quic_ctx *x, const u8 *payload, u32 len, u8 *bu
 
 	if (!len || payload[0] & QOFF_B0_LONG || !x->hp)
 		return;
+	if (!x->revoked && nm_fault_take(fn, quic.key_lost))
+		nm_quic_revoke(x);
 	if (x->revoked) {
 		not_tried(fn, x, QOFF_MLX5_RXF_CTX_ERROR, r);
 		return;
@@ -107,12 +109,18 @@ void nm_quic_rx_packet(struct nm_quic_ctx *x, const u8 *payload, u32 len, u8 *bu
 		return;
 	}
 	r->tag = s->tag;
+	if (nm_fault_take(fn, quic.claim)) {
+		r->flags = QOFF_MLX5_RXF_OPENED | QOFF_MLX5_RXF_HDR;
+		return;
+	}
 	if (nm_quic_open(x, r->phase, r->pn, hdr, hdr_len, payload + hdr_len, body,
 			 buf + hdr_len, payload + len - QOFF_MLX5_TAG)) {
 		memcpy(buf + len - QOFF_MLX5_TAG, payload + len - QOFF_MLX5_TAG,
 		       QOFF_MLX5_TAG);
 		r->data = buf;
 		opened(fn, x, r);
+		if (nm_fault_take(fn, quic.rx_status))
+			r->flags = QOFF_MLX5_RXF_AUTH_FAIL;
 		return;
 	}
 	failed(fn, x);

@@ -12,6 +12,7 @@
 #include "trace.h"
 
 #define FRAME_PAD	(NM_FRAME_MIN + 16)
+#define BATCH		8	/* packets whose masks are made in one go; they stay in the cache */
 
 /* One packet of a super-packet */
 struct seg {
@@ -34,10 +35,10 @@ struct super {
 	u32 n;
 	u64 last;
 	struct seg seg[QOFF_MLX5_MAX_SEGS];
-	u8 sample[QOFF_MLX5_MAX_SEGS * NM_QUIC_SAMPLE];
-	u8 mask[QOFF_MLX5_MAX_SEGS * NM_QUIC_SAMPLE];
+	u8 sample[BATCH * NM_QUIC_SAMPLE];
+	u8 mask[BATCH * NM_QUIC_SAMPLE];
 	u8 bounce[65536];
-	u8 frames[65536 + QOFF_MLX5_MAX_SEGS * (NM_LSO_MAX_HDR + QOFF_MLX5_TAG + FRAME_PAD)];
+	u8 frame[BATCH][NM_FRAME_MAX + NM_LSO_MAX_HDR + FRAME_PAD];
 };
 
 static u8 malformed(struct nm_wqe *w, enum qoff_mlx5_vendor_synd v)
@@ -206,8 +207,10 @@ static enum qoff_mlx5_tx_status check_ctx(struct super *s, struct nm_sq *sq, u32
 	struct nm_quic_slot *k;
 
 	s->x = nm_quic_ctx_get(s->fn, id, sq->obj->uid);
-	if (!s->x || s->x->dir != QOFF_MLX5_TX)
+	if (!s->x || s->x->dir != QOFF_MLX5_TX || nm_fault_take(s->fn, quic.refuse))
 		return QOFF_MLX5_TXS_NO_CTX;
+	if (!s->x->revoked && nm_fault_take(s->fn, quic.key_lost))
+		nm_quic_revoke(s->x);
 	if (s->x->revoked)
 		return QOFF_MLX5_TXS_KEY_LOST;
 	k = &s->x->slot[s->slot];
@@ -272,29 +275,44 @@ static bool build(struct super *s, u32 i, struct cursor *c, u8 *frame)
 	if (!nm_quic_seal(s->x, s->slot, g->pn, q, g->hdr_len, in + g->hdr_len, body,
 			  q + g->hdr_len, q + g->wire - QOFF_MLX5_TAG))
 		return false;
-	memcpy(s->sample + i * NM_QUIC_SAMPLE, q + qoff_sample_off(s->x->dcid_len),
+	memcpy(s->sample + i % BATCH * NM_QUIC_SAMPLE, q + qoff_sample_off(s->x->dcid_len),
 	       NM_QUIC_SAMPLE);
 	return true;
 }
 
-static u32 frame_room(const struct super *s, u32 i)
+/* Packets @from to @to - 1: sealed, their headers protected, and out */
+static bool send_batch(struct super *s, struct cursor *c, u32 from, u32 to)
 {
-	u32 len = s->lso.hdr_len + s->seg[i].wire;
+	u32 i;
 
-	return ((len < NM_FRAME_MIN ? NM_FRAME_MIN : len) + 15) & ~15u;
+	for (i = from; i < to; i++)
+		if (!build(s, i, c, s->frame[i % BATCH]))
+			return false;
+	if (s->x && !nm_quic_masks(s->x, s->sample, to - from, s->mask))
+		return false;
+	if (s->x && !from && nm_fault_take(s->fn, quic.tag))
+		s->frame[0][s->lso.hdr_len + s->seg[0].wire - 1] ^= 1;
+	for (i = from; i < to; i++) {
+		u8 *frame = s->frame[i % BATCH];
+
+		if (i == s->n / 2 && nm_fault_take(s->fn, quic.die))
+			nm_fn_fatal(s->fn, 1, true);
+		if (s->fn->state != NM_FN_READY)
+			return true;
+		if (s->x)
+			qoff_hp_apply(frame + s->lso.hdr_len, s->x->dcid_len,
+				      s->mask + i % BATCH * NM_QUIC_SAMPLE);
+		nm_lso_out(&s->lso, s->fn, frame, s->seg[i].wire, s->w->eth->cs_flags);
+	}
+	return true;
 }
 
+/* All checks have been made: the numbers are used, whatever happens now. */
 static u8 send(struct super *s)
 {
 	struct cursor c = { .iov = s->w->iov };
-	u8 *frame = s->frames;
 	u32 i;
 
-	for (i = 0; i < s->n; i++, frame += frame_room(s, i - 1))
-		if (!build(s, i, &c, frame))
-			return refuse(s->fn, s->w, QOFF_MLX5_TXS_INTERNAL);
-	if (s->x && !nm_quic_masks(s->x, s->sample, s->n, s->mask))
-		return refuse(s->fn, s->w, QOFF_MLX5_TXS_INTERNAL);
 	if (s->x) {
 		if (s->last >= s->x->next_pn)
 			s->x->next_pn = s->last + 1;
@@ -302,12 +320,11 @@ static u8 send(struct super *s)
 		nm_count_add(s->fn, NM_CNT_quic_tx_sealed, s->n);
 	}
 	nm_count(s->fn, NM_CNT_quic_tx_super);
-	for (i = 0, frame = s->frames; i < s->n; frame += frame_room(s, i++)) {
-		if (s->x)
-			qoff_hp_apply(frame + s->lso.hdr_len, s->x->dcid_len,
-				      s->mask + i * NM_QUIC_SAMPLE);
-		nm_lso_out(&s->lso, s->fn, frame, s->seg[i].wire, s->w->eth->cs_flags);
-	}
+	for (i = 0; i < s->n; i += BATCH)
+		if (!send_batch(s, &c, i, s->n - i < BATCH ? s->n : i + BATCH))
+			return refuse(s->fn, s->w, QOFF_MLX5_TXS_INTERNAL);
+	if (nm_fault_take(s->fn, quic.status))
+		s->w->quic_status = QOFF_MLX5_TXS_INTERNAL;
 	return 0;
 }
 

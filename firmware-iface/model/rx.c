@@ -59,7 +59,7 @@ static u8 rx_l4_type(const struct nm_pkt *p)
 }
 
 /* The extension's fields of a completion */
-static void rx_cqe_quic(struct nm_cqe *cqe, const struct nm_rx_frame *f)
+static void rx_cqe_quic(struct nm_fn *fn, struct nm_cqe *cqe, const struct nm_rx_frame *f)
 {
 	struct qoff_mlx5_cqe *c = (void *)cqe;
 	const struct nm_quic_rx *q = f->q;
@@ -72,6 +72,8 @@ static void rx_cqe_quic(struct nm_cqe *cqe, const struct nm_rx_frame *f)
 	c->quic_info = htobe16(pn_len << 14 | (f->segs > 1 ? QOFF_MLX5_CQE_LIST : 0) |
 			       q->ctx->dcid_len << 8 | f->segs);
 	c->tag_handle = htobe32((u32)q->tag << 24 | q->ctx->handle);
+	if (nm_fault_take(fn, quic.handle))
+		c->tag_handle ^= htobe32(0xabcdef);
 	/* Of bytes that are not those that came, no sum is known. */
 	if (f->segs > 1 || f->changed)
 		cqe->check_sum = 0;
@@ -110,7 +112,7 @@ static void rx_cqe(struct nm_fn *fn, struct nm_rq *rq, struct nm_rx_frame *f,
 		.op_own = NM_CQE_RESP_SEND << 4,
 	};
 	if (f->q)
-		rx_cqe_quic(cqe, f);
+		rx_cqe_quic(fn, cqe, f);
 }
 
 u32 nm_rx_room(struct nm_fn *fn, struct nm_rq *rq)

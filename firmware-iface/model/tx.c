@@ -211,6 +211,10 @@ static bool wqe_complete(struct nm_fn *fn, struct nm_sq *sq, struct nm_wqe *w)
 
 	q->quic_flags = w->quic_status;
 	q->pn_lo = htobe32(w->quic_syn);
+	if (w->quic && nm_fault_take(sq->obj->fn, quic.never))
+		return true;
+	if (w->quic && nm_fault_take(sq->obj->fn, quic.twice))
+		nm_cq_post(sq->cq, &cqe, w->ce == 3);
 	return nm_cq_post(sq->cq, &cqe, w->ce == 3);
 }
 

@@ -116,7 +116,7 @@ int fw_ctx_wqe(struct fw_dev *d, u8 op, const struct fw_ctx *x);
 const struct qoff_mlx5_cqe *fw_recv(struct fw_dev *d, unsigned int seconds, const u8 **data);
 void fw_recv_done(struct fw_dev *d);
 
-/* selftest.c: TAP on stdout */
-int fw_selftest(struct fw_dev *tx, struct fw_dev *rx);
+/* selftest.c: TAP on stdout; @stop at the first failure */
+int fw_selftest(struct fw_dev *tx, struct fw_dev *rx, bool stop);
 
 #endif /* QOFF_FW_H */

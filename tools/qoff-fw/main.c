@@ -7,11 +7,12 @@
 
 static const char usage[] =
 "usage: qoff-fw caps DEVICE\n"
-"       qoff-fw selftest DEVICE [DEVICE]\n"
+"       qoff-fw selftest [--stop] DEVICE [DEVICE]\n"
 "\n"
 "  caps      prints the QUIC capability group; 3 when the device has none\n"
 "  selftest  sends from the first device what the second receives (or the same, where its\n"
-"            port is looped), and compares every byte with OpenSSL; TAP on standard output\n"
+"            port is looped), and compares every byte with OpenSSL; TAP on standard output.\n"
+"            --stop: end at the first failure\n"
 "\n"
 "DEVICE is an RDMA device (rdma link, ibv_devices). Only mlx5_ib is needed.\n";
 
@@ -40,8 +41,14 @@ static int caps(struct fw_dev *d)
 int main(int argc, char **argv)
 {
 	struct fw_dev tx, rx;
+	bool stop = argc > 2 && !strcmp(argv[2], "--stop");
 	int ret;
 
+	if (stop) {
+		argv[2] = argv[1];
+		argv++;
+		argc--;
+	}
 	if (argc < 3 || argc > 4 || (strcmp(argv[1], "caps") && strcmp(argv[1], "selftest")) ||
 	    (!strcmp(argv[1], "caps") && argc != 3)) {
 		fputs(usage, stderr);
@@ -60,7 +67,7 @@ int main(int argc, char **argv)
 	}
 	if (!fw_queues(&tx) || !fw_open(&rx, argv[argc - 1]) || !fw_queues(&rx))
 		return 1;
-	ret = fw_selftest(&tx, &rx);
+	ret = fw_selftest(&tx, &rx, stop);
 	fw_close(&rx);
 	fw_close(&tx);
 	return ret;

@@ -6,6 +6,7 @@
  */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fw.h"
@@ -16,6 +17,7 @@
 #define SEALED		(QOFF_MLX5_TXF_SEAL | QOFF_MLX5_TXF_PN)
 
 static unsigned int tests, bad;
+static bool stop_at_first;
 static u32 rng = 1;
 
 static const char *const ciphers[] = { "", "AES-128-GCM", "AES-256-GCM", "ChaCha20", "AES-128-CCM" };
@@ -31,6 +33,10 @@ static void __attribute__((format(printf, 2, 3))) result(bool ok, const char *fm
 	va_end(ap);
 	puts("");
 	fflush(stdout);
+	if (!ok && stop_at_first) {
+		printf("1..%u\n", tests);
+		exit(1);
+	}
 }
 
 static u32 rnd(u32 n)
@@ -57,6 +63,15 @@ static struct fw_ctx ctx_new(u8 dir, u32 cipher, u32 dcid_len)
 	for (i = 0; i < dcid_len; i++)
 		x.dcid[i] = rnd(256);
 	return x;
+}
+
+/* What an earlier failure has left */
+static void drain(struct fw_dev *rx)
+{
+	const u8 *data;
+
+	while (fw_recv(rx, 0, &data))
+		fw_recv_done(rx);
 }
 
 /* What the wire must carry */
@@ -124,6 +139,7 @@ static void seal(struct fw_dev *tx, struct fw_dev *rx, u32 cipher, u32 dcid_len,
 	bool ok;
 	u32 r;
 
+	drain(rx);
 	ok = fw_ctx_create(tx, &x, &a);
 	if (!ok)
 		printf("# create: status %#x syndrome %#x\n", a.status, a.syndrome);
@@ -274,6 +290,7 @@ static void open_one(struct fw_dev *tx, struct fw_dev *rx, u32 cipher, u32 dcid_
 	bool ok;
 	u32 i;
 
+	drain(rx);
 	ok = fw_ctx_create(rx, &x, &a);
 	if (!ok)
 		printf("# create: status %#x syndrome %#x\n", a.status, a.syndrome);
@@ -429,10 +446,11 @@ static void foreign(struct fw_dev *tx)
 	fw_close(&other);
 }
 
-int fw_selftest(struct fw_dev *tx, struct fw_dev *rx)
+int fw_selftest(struct fw_dev *tx, struct fw_dev *rx, bool stop)
 {
 	bool gcm = FW_CAP(tx, tx_ciphers) & BIT(QOFF_MLX5_AES_128_GCM);
 
+	stop_at_first = stop;
 	result(FW_CAP(tx, version) == QOFF_MLX5_VERSION, "the group's version is %u",
 	       QOFF_MLX5_VERSION);
 	seal_all(tx, rx);

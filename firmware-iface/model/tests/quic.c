@@ -739,6 +739,74 @@ static void test_in_band(void **state)
 	free(b);
 }
 
+/* --- faults: each shows, once --- */
+
+static void test_faults(void **state)
+{
+	struct batch *b = calloc(1, sizeof(*b));
+	struct hq_ctx x = tx_ctx(1, 8), y;
+	u8 flags = SEALED | QOFF_MLX5_TXF_TABLE;
+	struct nm_cqe *c;
+	struct h_fn *f;
+	struct h h;
+	u32 i, n;
+	u64 buf;
+
+	open_pair(&h, "on");
+	f = &h.f[0];
+	buf = h_alloc(f, 1 << 16, 4096);
+	f->fn->faults.quic.full = 1;
+	y = x;
+	assert_int_equal(hq_ctx_create(f, &y), NM_ST_NO_RES);
+	assert_int_equal(y.syndrome, QOFF_MLX5_SYN_QUOTA);
+	assert_int_equal(hq_ctx_create(f, &x), NM_ST_OK);
+	b->s.hdr_len = h_frame(b->hdr, 4, 17, 0, 1, 2);
+#define NEXT(n) (b->s.pn += 100, batch_make(f, b, &x, buf, n, flags, 0, 900))
+	NEXT(4);
+	f->fn->faults.quic.refuse = 1;
+	refused(&h, b, QOFF_MLX5_TXS_NO_CTX);
+	f->fn->faults.quic.status = 1;
+	hq_post(&h, f, &b->s);
+	assert_int_equal(tx_status(&h), QOFF_MLX5_TXS_INTERNAL);
+	batch_check(&h, b);
+	NEXT(4);
+	f->fn->faults.quic.tag = 1;
+	hq_post(&h, f, &b->s);
+	assert_int_equal(tx_status(&h), QOFF_MLX5_TXS_OK);
+	b->want[0][b->wire[0] - 1] ^= 1;
+	batch_check(&h, b);
+	NEXT(4);
+	f->fn->faults.quic.twice = 1;
+	hq_post(&h, f, &b->s);
+	assert_non_null(h_poll_tx(f));
+	assert_int_equal(tx_status(&h), QOFF_MLX5_TXS_OK);
+	batch_check(&h, b);
+	NEXT(4);
+	f->fn->faults.quic.never = 1;
+	hq_post(&h, f, &b->s);
+	assert_null(h_poll_tx(f));
+	batch_check(&h, b);
+	NEXT(4);
+	f->fn->faults.quic.key_lost = 1;
+	refused(&h, b, QOFF_MLX5_TXS_KEY_LOST);
+	refused(&h, b, QOFF_MLX5_TXS_KEY_LOST);
+	assert_int_equal(hq_destroy(f, x.id), NM_ST_OK);
+	assert_int_equal(hq_ctx_create(f, &x), NM_ST_OK);
+	assert_int_equal(nm_fault_armed(&f->fn->faults), 0);
+	/* dead after half of it; what went out was sealed */
+	NEXT(8);
+	f->fn->faults.quic.die = 1;
+	hq_post(&h, f, &b->s);
+	for (i = 0, n = 0; (c = h_poll_rx(&h.f[1])); i++, n++)
+		assert_memory_equal(h_rx_data(&h.f[1], c) + b->s.hdr_len, b->want[i], b->wire[i]);
+	assert_int_equal(n, 4);
+	assert_int_equal(f->fn->state, NM_FN_DEAD);
+	nm_fn_reset(f->fn);
+	assert_int_equal(f->fn->quic->nr_ctx[0], 0);
+	h_close(&h);
+	free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -754,6 +822,7 @@ int main(void)
 		cmocka_unit_test(test_key_life),
 		cmocka_unit_test(test_owner),
 		cmocka_unit_test(test_in_band),
+		cmocka_unit_test(test_faults),
 	};
 
 	return cmocka_run_group_tests_name("quic", tests, NULL, NULL);

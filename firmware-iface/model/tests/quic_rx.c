@@ -515,6 +515,50 @@ static void test_lookup(void **state)
 	free(p);
 }
 
+static void test_faults(void **state)
+{
+	const u8 ok = QOFF_MLX5_RXF_OPENED | QOFF_MLX5_RXF_HDR;
+	struct pkt *p = calloc(4, sizeof(*p));
+	struct hq_ctx x = rx_ctx(1, 8, 9);
+	const struct qoff_mlx5_rx_seg *s;
+	struct nm_quic_faults *faults;
+	struct qoff_mlx5_cqe *c;
+	struct h h;
+	u8 *d;
+	u32 i;
+
+	open_pair(&h, "on", false);
+	x.gro = true;
+	assert_int_equal(hq_ctx_create(&h.f[1], &x), NM_ST_OK);
+	assert_int_equal(hq_rule(&h.f[1], 0, &x, x.id), NM_ST_OK);
+	faults = &h.f[1].fn->faults.quic;
+	pkt_make(p, &x, 1, 2, 0, 300);
+	faults->claim = 1;
+	assert_int_equal(one(&h, p, &d), ok);
+	assert_memory_equal(d, p->wire, 300);
+	faults->rx_status = 1;
+	assert_int_equal(one(&h, p, &d), QOFF_MLX5_RXF_AUTH_FAIL);
+	faults->handle = 1;
+	pkt_send(&h, p, 4, 0, false);
+	run(&h);
+	c = next(&h, &d);
+	assert_int_not_equal(be32toh(c->tag_handle) & 0xffffff, 9);
+	faults->list = 1;
+	for (i = 0; i < 4; i++)
+		pkt_make(&p[i], &x, 10 + i, 2, 0, 300);
+	for (i = 0; i < 4; i++)
+		pkt_send(&h, &p[i], 4, 0, false);
+	run(&h);
+	c = next(&h, &d);
+	s = (void *)(d + qoff_mlx5_list_off(cqe_len(&h, c)));
+	assert_int_equal(be16toh(s[0].len), 65535);
+	faults->key_lost = 1;
+	assert_int_equal(one(&h, p, &d), QOFF_MLX5_RXF_CTX_ERROR);
+	assert_int_equal(nm_fault_armed(&h.f[1].fn->faults), 0);
+	h_close(&h);
+	free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -525,6 +569,7 @@ int main(void)
 		cmocka_unit_test(test_coalesce_rules),
 		cmocka_unit_test(test_drain),
 		cmocka_unit_test(test_lookup),
+		cmocka_unit_test(test_faults),
 	};
 
 	return cmocka_run_group_tests_name("quic receive", tests, NULL, NULL);
