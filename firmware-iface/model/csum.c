@@ -13,6 +13,13 @@
 #define CSUM_CLONES
 #endif
 
+/* An odd last byte is the first one of its word in memory. */
+#if __BYTE_ORDER == __LITTLE_ENDIAN
+#define CSUM_LAST_BYTE(b)	(b)
+#else
+#define CSUM_LAST_BYTE(b)	((u32)(b) << 8)
+#endif
+
 typedef u64 v4 __attribute__((vector_size(32), __aligned__(1), may_alias));
 
 u16 nm_csum_add(u16 a, u16 b)
@@ -22,7 +29,7 @@ u16 nm_csum_add(u16 a, u16 b)
 	return (s & 0xffff) + (s >> 16);
 }
 
-/* The last 31 bytes at most, as if zeros followed */
+/* A few bytes, as if zeros followed */
 static __always_inline u64 csum_tail(u8 *dst, const u8 *p, u32 len)
 {
 	u64 s = 0, v;
@@ -35,12 +42,32 @@ static __always_inline u64 csum_tail(u8 *dst, const u8 *p, u32 len)
 		}
 		s += (v & 0xffffffff) + (v >> 32);
 	}
-	if (len) {
-		v = 0;
-		memcpy(&v, p, len);
+	if (len & 4) {
+		u32 w;
+
+		memcpy(&w, p, 4);
+		if (dst) {
+			memcpy(dst, &w, 4);
+			dst += 4;
+		}
+		s += w;
+		p += 4;
+	}
+	if (len & 2) {
+		u16 h;
+
+		memcpy(&h, p, 2);
+		if (dst) {
+			memcpy(dst, &h, 2);
+			dst += 2;
+		}
+		s += h;
+		p += 2;
+	}
+	if (len & 1) {
 		if (dst)
-			memcpy(dst, &v, len);
-		s += (v & 0xffffffff) + (v >> 32);
+			*dst = *p;
+		s += CSUM_LAST_BYTE(*p);
 	}
 	return s;
 }
@@ -97,6 +124,9 @@ static u16 csum_fold(u64 v)
 
 u16 nm_csum(const void *data, u32 len)
 {
+	/* Headers: not worth the way to the vectors and back */
+	if (len < 64)
+		return csum_fold(csum_tail(NULL, data, len));
 	return csum_fold(csum_read(data, len));
 }
 
