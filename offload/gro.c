@@ -134,17 +134,14 @@ static bool qoff_gro_known(struct sock *sk, const struct sk_buff *skb,
 
 /* A run of equal lengths comes whole from a sender on this host. Unmarked, it
  * would be cut at our socket, which has encap_rcv; the bit says that it need
- * not be. Whoever else gets it cuts it at gso_size, bit or not.
+ * not be: whether it has one flow is seen there, once. Whoever else gets it
+ * cuts it at gso_size, bit or not.
  */
-static void qoff_gro_train(struct sock *sk, struct sk_buff *skb)
+static void qoff_gro_train(struct sk_buff *skb)
 {
-	unsigned int dcid_len = qoff_sk(sk)->group->dcid_len;
-	unsigned int off = skb_gro_offset(skb);
-
 	if (skb_shinfo(skb)->gso_type == SKB_GSO_UDP_L4 &&
 	    skb->ip_summed == CHECKSUM_PARTIAL && !skb->decrypted &&
 	    !skb->encapsulation && !skb_has_frag_list(skb) &&
-	    qoff_rx_train_same(skb, off, dcid_len) &&
 	    !skb_unclone(skb, GFP_ATOMIC))
 		skb_shinfo(skb)->gso_type |= SKB_GSO_UDP_TUNNEL_CSUM;
 }
@@ -175,7 +172,7 @@ struct sk_buff *qoff_gro_receive(struct sock *sk, struct list_head *head,
 	const u8 *base;
 
 	if (skb_is_gso(skb)) {
-		qoff_gro_train(sk, skb);
+		qoff_gro_train(skb);
 		goto flush;
 	}
 	if (NAPI_GRO_CB(skb)->flush || skb->decrypted || skb->encapsulation ||

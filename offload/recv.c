@@ -52,6 +52,7 @@ struct qoff_rx_work {
  * @bytes: their bytes; with @trunc only what was copied
  * @more: stopped for lack of room
  * @trunc: the only segment was cut
+ * @status: how many segments have each status
  * @sw_opened: segments opened here
  * @dev_opened: segments that a device opened
  * @tstamp: of the segment that hdr.pn_largest names
@@ -70,6 +71,7 @@ struct qoff_rx_batch {
 	unsigned int bytes;
 	bool more;
 	bool trunc;
+	unsigned int status[QOFF_RX_FAILED + 1];
 	unsigned int sw_opened;
 	unsigned int dev_opened;
 	ktime_t tstamp;
@@ -112,14 +114,11 @@ static u8 *qoff_rx_buf(struct qoff_rx_work *w, unsigned int size)
 	return w->buf;
 }
 
-/* What a segment is before anybody tried to open it */
-static u8 qoff_rx_raw_status(const struct qoff_rx_batch *b,
-			     const struct qoff_rx_pos *pos)
+/* What a segment without a flow is */
+static u8 qoff_rx_raw_status(const struct qoff_rx_pos *pos)
 {
 	u8 b0;
 
-	if (b->flow)
-		return QOFF_RX_NO_KEY;
 	if (!qoff_rx_pos_len(pos) ||
 	    skb_copy_bits(pos->skb, pos->off, &b0, 1) || qoff_is_short(b0))
 		return QOFF_RX_NO_FLOW;
@@ -133,11 +132,14 @@ static unsigned int qoff_rx_gather(struct qoff_rx_batch *b,
 				   struct qoff_rx_pos *pos, unsigned int *bytes)
 {
 	const struct qoff_rx_cb *cb = QOFF_RX_CB(pos->skb);
-	u8 tos = qoff_rx_tos(pos->skb);
+	const struct qoff_rx_seg raw = {
+		.status = QOFF_RX_NO_KEY,
+		.tos = qoff_rx_tos(pos->skb),
+	};
 	unsigned int len, n = 0;
 
 	*bytes = 0;
-	for (; pos->idx < cb->nseg; qoff_rx_pos_next(pos)) {
+	for (; pos->idx < cb->nseg; qoff_rx_pos_skip(pos, len)) {
 		struct qoff_rx_seg *seg = &b->w->seg[b->n + n];
 
 		len = qoff_rx_pos_len(pos);
@@ -152,22 +154,66 @@ static unsigned int qoff_rx_gather(struct qoff_rx_batch *b,
 			else
 				seg->status = QOFF_RX_NO_KEY;
 		} else {
-			memset(seg, 0, sizeof(*seg));
+			*seg = raw;
 			seg->len = len;
-			seg->tos = tos;
-			seg->status = qoff_rx_raw_status(b, pos);
+			if (!b->flow)
+				seg->status = qoff_rx_raw_status(pos);
 		}
 		n++;
 		*bytes += len;
 		if (len > b->room) {
 			b->trunc = true;
 			b->room = 0;
-			qoff_rx_pos_next(pos);
+			qoff_rx_pos_skip(pos, len);
 			break;
 		}
 		b->room -= len;
 	}
 	return n;
+}
+
+/* The same for a run of equal lengths, whose entries are alike. Return: 0 also
+ * when the first segment is longer than all the room.
+ */
+static unsigned int qoff_rx_gather_run(struct qoff_rx_batch *b,
+				       struct qoff_rx_pos *pos,
+				       unsigned int *bytes)
+{
+	unsigned int size = skb_shinfo(pos->skb)->gso_size;
+	unsigned int left = pos->skb->len - pos->off, n, i;
+	struct qoff_rx_seg *seg = &b->w->seg[b->n];
+	const struct qoff_rx_seg raw = {
+		.len = size,
+		.status = QOFF_RX_NO_KEY,
+		.tos = qoff_rx_tos(pos->skb),
+	};
+	unsigned int all = QOFF_RX_CB(pos->skb)->nseg - pos->idx;
+
+	n = min(all, b->cap - b->n);
+	if (left > b->room)
+		n = min_t(size_t, n, b->room / size);
+	if (!n)
+		return 0;
+	for (i = 0; i < n; i++)
+		seg[i] = raw;
+	*bytes = n * size;
+	if (n == all) {
+		*bytes = left;
+		seg[n - 1].len = left - (n - 1) * size;
+	} else {
+		b->more = true;
+	}
+	b->room -= *bytes;
+	pos->idx += n;
+	pos->off += *bytes;
+	return n;
+}
+
+static bool qoff_rx_is_run(const struct sk_buff *skb)
+{
+	return QOFF_RX_CB(skb)->flow && !QOFF_RX_CB(skb)->segs &&
+	       QOFF_RX_CB(skb)->nseg > 1 &&
+	       !(skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST);
 }
 
 static int qoff_rx_put(struct qoff_rx_batch *b, const u8 *buf,
@@ -293,11 +339,15 @@ static void qoff_rx_add_segs(struct qoff_rx_batch *b, const struct sk_buff *skb,
 	unsigned int i;
 
 	b->last_tstamp = skb->tstamp;
+	/* Nobody opened anything */
+	if (b->flow && !b->keys && !QOFF_RX_CB(skb)->segs) {
+		b->status[QOFF_RX_NO_KEY] += n;
+		return;
+	}
 	for (i = n0; i < n0 + n; i++) {
 		const struct qoff_rx_seg *seg = &b->w->seg[i];
 
-		if (seg->status == QOFF_RX_FAILED)
-			hdr->nfailed++;
+		b->status[seg->status]++;
 		if (seg->status != QOFF_RX_OPENED)
 			continue;
 		qoff_rx_add_pn(b, i, skb->tstamp);
@@ -325,7 +375,9 @@ static int qoff_rx_one_skb(struct qoff_rx_batch *b, struct qoff_rx_pos *pos)
 	size_t limit = b->room;
 	int err;
 
-	n = qoff_rx_gather(b, pos, &bytes);
+	n = qoff_rx_is_run(skb) ? qoff_rx_gather_run(b, pos, &bytes) : 0;
+	if (!n)
+		n = qoff_rx_gather(b, pos, &bytes);
 	if (!n)
 		return 0;
 	if (b->keys || QOFF_RX_CB(skb)->segs)
@@ -493,6 +545,30 @@ static unsigned int qoff_rx_capacity(const struct msghdr *msg)
 			     sizeof(struct qoff_rx_seg), QOFF_MAX_SEGS);
 }
 
+/* put_cmsg(), which copies a long message word by word. qoff_rx_capacity() has
+ * seen that it fits.
+ */
+static int qoff_rx_put_cmsg(struct msghdr *msg, const void *data, size_t len)
+{
+	struct cmsghdr __user *cm = msg->msg_control_user;
+	struct cmsghdr head = {
+		.cmsg_len = CMSG_LEN(len),
+		.cmsg_level = SOL_UDP,
+		.cmsg_type = QOFF_CMSG,
+	};
+	size_t space;
+
+	if (!msg->msg_control_is_user || msg->msg_flags & MSG_CMSG_COMPAT)
+		return put_cmsg(msg, SOL_UDP, QOFF_CMSG, len, (void *)data);
+	if (copy_to_user(cm, &head, sizeof(head)) ||
+	    copy_to_user(CMSG_USER_DATA(cm), data, len))
+		return -EFAULT;
+	space = min_t(size_t, CMSG_SPACE(len), msg->msg_controllen);
+	msg->msg_control_user += space;
+	msg->msg_controllen -= space;
+	return 0;
+}
+
 static int qoff_rx_record(struct qoff_rx_batch *b)
 {
 	struct qoff_rx *hdr = &b->w->hdr;
@@ -501,6 +577,7 @@ static int qoff_rx_record(struct qoff_rx_batch *b)
 	hdr->hdr_size = sizeof(*hdr);
 	hdr->seg_size = sizeof(struct qoff_rx_seg);
 	hdr->nseg = b->n;
+	hdr->nfailed = b->status[QOFF_RX_FAILED];
 	hdr->cookie = b->flow ? b->flow->cookie : 0;
 	if (b->more)
 		hdr->flags |= QOFF_RX_MORE;
@@ -513,8 +590,8 @@ static int qoff_rx_record(struct qoff_rx_batch *b)
 		hdr->flags |= QOFF_RX_HAS_TSTAMP;
 		hdr->tstamp_ns = ktime_to_ns(t);
 	}
-	return put_cmsg(b->msg, SOL_UDP, QOFF_CMSG,
-			sizeof(*hdr) + b->n * sizeof(struct qoff_rx_seg), hdr);
+	return qoff_rx_put_cmsg(b->msg, hdr, sizeof(*hdr) +
+				b->n * sizeof(struct qoff_rx_seg));
 }
 
 static void qoff_rx_count(const struct qoff_rx_batch *b, enum qoff_cnt c,
@@ -531,11 +608,8 @@ static void qoff_rx_count(const struct qoff_rx_batch *b, enum qoff_cnt c,
 static void qoff_rx_account(const struct qoff_rx_batch *b)
 {
 	const struct qoff_rx *hdr = &b->w->hdr;
-	unsigned int n[QOFF_RX_FAILED + 1] = {};
-	unsigned int i;
+	const unsigned int *n = b->status;
 
-	for (i = 0; i < b->n; i++)
-		n[b->w->seg[i].status]++;
 	qoff_rx_count(b, QOFF_CNT_RX_DEV_OPENED, b->dev_opened);
 	qoff_rx_count(b, QOFF_CNT_RX_SW_OPENED, b->sw_opened);
 	qoff_rx_count(b, QOFF_CNT_RX_FAILED, n[QOFF_RX_FAILED]);

@@ -13,6 +13,7 @@
 #include <kunit/visibility.h>
 #include <linux/inetdevice.h>
 #include <linux/sockios.h>
+#include <linux/unaligned.h>
 #include <net/busy_poll.h>
 #include <net/route.h>
 #include <net/udp.h>
@@ -140,6 +141,74 @@ static bool qoff_rx_is_train(const struct sk_buff *skb)
 	       DIV_ROUND_UP(len, sh->gso_size) == sh->gso_segs;
 }
 
+static u64 qoff_word(const u8 *p)
+{
+	return get_unaligned((const u64 *)p);
+}
+
+/* Is each of the packets in @p[@len], @size apart, a short header with the DCID of
+ * @first? A packet counts when its header is all there. Return: how many, or -1.
+ */
+static int qoff_rx_same_heads(const u8 *p, unsigned int len, unsigned int size,
+			      const u8 *first, unsigned int dcid_len)
+{
+	unsigned int n = (len - 1 - dcid_len) / size + 1, i, last;
+	u64 head, tail;
+
+	/* Two words, which may overlap, hold the usual connection ID */
+	if (dcid_len < sizeof(u64) || dcid_len > 2 * sizeof(u64)) {
+		for (i = 0; i < n; i++, p += size)
+			if (!qoff_is_short(p[0]) ||
+			    memcmp(p + 1, first + 1, dcid_len))
+				return -1;
+		return n;
+	}
+	last = 1 + dcid_len - sizeof(u64);
+	head = qoff_word(first + 1);
+	tail = qoff_word(first + last);
+	for (i = 0; i < n; i++, p += size)
+		if (!qoff_is_short(p[0]) ||
+		    (qoff_word(p + 1) ^ head) | (qoff_word(p + last) ^ tail))
+			return -1;
+	return n;
+}
+
+/* Has a run of equal lengths one flow: is every segment a short header with the
+ * first one's DCID? skb->data is at the UDP header.
+ */
+static bool qoff_rx_train_same(struct sk_buff *skb, unsigned int dcid_len)
+{
+	unsigned int size = skb_shinfo(skb)->gso_size, need = 1 + dcid_len;
+	u8 first[1 + QOFF_MAX_DCID], buf[1 + QOFF_MAX_DCID];
+	unsigned int pos = sizeof(struct udphdr), len;
+	struct skb_seq_state st;
+	const u8 *p;
+	int n;
+
+	if (skb_copy_bits(skb, pos, first, need) || !qoff_is_short(first[0]))
+		return false;
+	skb_prepare_seq_read(skb, 0, skb->len, &st);
+	for (pos += size; pos < skb->len; pos += n * size) {
+		len = skb_seq_read(pos, &p, &st);
+		/* A header that reaches over the end of its fragment */
+		if (len < need) {
+			if (skb_copy_bits(skb, pos, buf, need))
+				goto other;
+			len = need;
+			p = buf;
+		}
+		n = qoff_rx_same_heads(p, len, size, first, dcid_len);
+		if (n < 0)
+			goto other;
+	}
+	skb_abort_seq_read(&st);
+	return true;
+
+other:
+	skb_abort_seq_read(&st);
+	return false;
+}
+
 /* The flow of the packet, if our group has it. skb->data is at the UDP header;
  * all segments of a merged packet have the DCID of the first.
  */
@@ -261,18 +330,28 @@ static int qoff_rx_parse(struct qoff_sock *qs, struct sk_buff *skb)
 	if (skb->decrypted)
 		return qoff_leader_strip(qs, skb);
 	if (skb_is_gso(skb)) {
-		bool train = qoff_rx_is_train(skb);
-
-		if (!train && !qoff_rx_geometry(skb))
+		if (!qoff_rx_is_train(skb) && !qoff_rx_geometry(skb))
 			return QOFF_DROP_RX_GEOMETRY;
 		cb->nseg = skb_shinfo(skb)->gso_segs;
-		/* Marked for a socket of another DCID length: all of it raw */
-		if (train && !qoff_rx_train_same(skb, sizeof(struct udphdr),
-						 qs->group->dcid_len))
-			return 0;
 	}
 	cb->flow = qoff_rx_flow(qs, skb);
 	return 0;
+}
+
+/* What came whole and has more than one flow, or long headers: as stock UDP cuts
+ * what its socket does not take whole
+ */
+static void qoff_rx_cut(struct sock *sk, struct sk_buff *skb)
+{
+	struct sk_buff *segs, *next;
+
+	__skb_push(skb, -skb_mac_offset(skb));
+	segs = udp_rcv_segment(sk, skb, skb->protocol == htons(ETH_P_IP));
+	skb_list_walk_safe(segs, skb, next) {
+		__skb_pull(skb, skb_transport_offset(skb));
+		udp_post_segment_fix_csum(skb);
+		qoff_encap_rcv(sk, skb);
+	}
 }
 
 /**
@@ -294,6 +373,12 @@ int qoff_encap_rcv(struct sock *sk, struct sk_buff *skb)
 
 	BUILD_BUG_ON(offsetofend(struct qoff_rx_cb, nseg) >
 		     SOCK_SKB_CB_OFFSET);
+
+	if (skb_is_gso(skb) && !skb->decrypted && qoff_rx_is_train(skb) &&
+	    !qoff_rx_train_same(skb, qs->group->dcid_len)) {
+		qoff_rx_cut(sk, skb);
+		return 0;
+	}
 
 	nseg = max_t(unsigned int, skb_shinfo(skb)->gso_segs, 1);
 	why = qoff_rx_parse(qs, skb);

@@ -73,13 +73,19 @@ static inline unsigned int qoff_rx_pos_len(const struct qoff_rx_pos *pos)
 	return pos->list ? pos->list->len : skb_pagelen(pos->skb);
 }
 
-static inline void qoff_rx_pos_next(struct qoff_rx_pos *pos)
+/* To the next segment, when the length of this one is known already */
+static inline void qoff_rx_pos_skip(struct qoff_rx_pos *pos, unsigned int len)
 {
-	pos->off += qoff_rx_pos_len(pos);
+	pos->off += len;
 	pos->idx++;
 	if (!QOFF_RX_CB(pos->skb)->segs)
 		pos->list = pos->list ? pos->list->next :
 					skb_shinfo(pos->skb)->frag_list;
+}
+
+static inline void qoff_rx_pos_next(struct qoff_rx_pos *pos)
+{
+	qoff_rx_pos_skip(pos, qoff_rx_pos_len(pos));
 }
 
 /* The first segment of @skb that was not consumed */
@@ -128,29 +134,6 @@ static inline void qoff_rx_flow_key(struct qoff_flow_key *key, const void *nh,
 		key->remote = ip6h->saddr;
 	}
 	memcpy(key->dcid, dcid, dcid_len);
-}
-
-/* A run of equal lengths that came whole (UDP GSO from this host, over veth) has
- * one flow only if every segment is a short header with the first one's DCID.
- * @off: of the first payload byte from skb->data.
- */
-static inline bool qoff_rx_train_same(const struct sk_buff *skb,
-				      unsigned int off, unsigned int dcid_len)
-{
-	unsigned int size = skb_shinfo(skb)->gso_size;
-	u8 first[1 + QOFF_MAX_DCID], buf[1 + QOFF_MAX_DCID];
-	const u8 *hdr;
-
-	if (skb_copy_bits(skb, off, first, 1 + dcid_len) ||
-	    !qoff_is_short(first[0]))
-		return false;
-	for (off += size; off < skb->len; off += size) {
-		hdr = skb_header_pointer(skb, off, 1 + dcid_len, buf);
-		if (!hdr || !qoff_is_short(hdr[0]) ||
-		    memcmp(hdr + 1, first + 1, dcid_len))
-			return false;
-	}
-	return true;
 }
 
 /* IPv4 TOS or IPv6 traffic class */

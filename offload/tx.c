@@ -35,6 +35,7 @@
  *  and what sendmsg() on a UDP socket says about addresses, routes and policy.
  */
 #include <linux/errqueue.h>
+#include <linux/unaligned.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/udp.h>
@@ -105,21 +106,47 @@ static int qoff_tx_parse_head(const struct cmsghdr *cmsg, struct qoff_tx *tx)
 	return tx->pn > QOFF_PN_MAX ? -ERANGE : 0;
 }
 
+/* Entries from @i on that repeat the one before them, which was right.
+ * Return: the first that does not.
+ */
+static unsigned int qoff_tx_parse_same(struct qoff_tx_req *req,
+				       const u8 *entries, unsigned int i)
+{
+	const u64 *e = (const u64 *)entries;
+	u16 len = req->segs[i - 1].len;
+	struct qoff_seg *seg;
+	u64 same;
+
+	BUILD_BUG_ON(sizeof(struct qoff_tx_seg) != sizeof(u64));
+	same = get_unaligned(&e[i - 1]);
+	for (seg = &req->segs[i]; i < req->nseg; i++, seg++) {
+		if (get_unaligned(&e[i]) != same)
+			break;
+		seg->len = len;
+		seg->pn_off = i;
+	}
+	return i;
+}
+
 /* The segments. Lengths are nonzero and sum up to @len, offsets increase. */
 static int qoff_tx_parse_segs(struct qoff_tx_req *req,
 			      const struct cmsghdr *cmsg,
 			      const struct qoff_tx *tx, size_t len)
 {
-	const u8 *p = (const u8 *)cmsg + CMSG_LEN(0) + tx->hdr_size;
+	const u8 *entries = (const u8 *)cmsg + CMSG_LEN(0) + tx->hdr_size, *p;
 	bool offsets = tx->flags & QOFF_TX_PN_OFFSETS;
+	bool plain = tx->seg_size == sizeof(struct qoff_tx_seg) && !offsets;
+	unsigned int i = 0, next;
 	struct qoff_tx_seg seg;
 	size_t sum = 0;
 	u32 last = 0;
-	int i;
 
-	for (i = 0; i < tx->nseg; i++, p += tx->seg_size) {
+	req->run = true;
+	while (i < tx->nseg) {
+		p = entries + i * tx->seg_size;
 		memcpy(&seg, p, sizeof(seg));
-		if (memchr_inv(p + sizeof(seg), 0, tx->seg_size - sizeof(seg)))
+		if (tx->seg_size > sizeof(seg) &&
+		    memchr_inv(p + sizeof(seg), 0, tx->seg_size - sizeof(seg)))
 			return -E2BIG;
 		if (!seg.len || seg.flags)
 			return -EINVAL;
@@ -127,10 +154,17 @@ static int qoff_tx_parse_segs(struct qoff_tx_req *req,
 		    i ? seg.pn_off <= last : seg.pn_off)
 			return -EINVAL;
 		last = seg.pn_off;
-		sum += seg.len;
+		if (i)
+			req->run &= i == tx->nseg - 1 &&
+				    seg.len <= req->segs[0].len;
 		req->max_len = max(req->max_len, seg.len);
 		req->segs[i].len = seg.len;
 		req->segs[i].pn_off = offsets ? seg.pn_off : i;
+		next = i + 1;
+		if (plain)
+			next = qoff_tx_parse_same(req, entries, next);
+		sum += (next - i) * (size_t)seg.len;
+		i = next;
 	}
 	if (sum != len)
 		return -EINVAL;
@@ -162,7 +196,7 @@ static struct qoff_tx_req *qoff_req_alloc(struct sock *sk, struct msghdr *msg,
 	size_t size;
 	void *p;
 
-	size = sizeof(*req) + tx->nseg * (sizeof(*req->pages) +
+	size = sizeof(*req) + tx->nseg * (sizeof(*req->chunks) +
 					  sizeof(*req->segs) +
 					  sizeof(*req->pkts));
 	req = kmalloc(size, sk->sk_allocation);
@@ -172,8 +206,8 @@ static struct qoff_tx_req *qoff_req_alloc(struct sock *sk, struct msghdr *msg,
 	p = req + 1;
 	req->pkts = p;
 	p += tx->nseg * sizeof(*req->pkts);
-	req->pages = p;
-	p += tx->nseg * sizeof(*req->pages);
+	req->chunks = p;
+	p += tx->nseg * sizeof(*req->chunks);
 	req->segs = p;
 
 	req->sk = sk;
@@ -213,8 +247,8 @@ static void qoff_req_free(struct qoff_tx_req *req)
 	qoff_req_undo(req);
 	kfree_skb(req->first);
 	dst_release(req->dst);
-	for (i = 0; i < req->npages; i++)
-		put_page(req->pages[i]);
+	for (i = 0; i < req->nchunk; i++)
+		put_page(virt_to_head_page(req->chunks[i].data));
 	kfree(req);
 }
 

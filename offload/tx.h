@@ -49,6 +49,16 @@ union qoff_tx_hdr {
 };
 
 /**
+ * struct qoff_chunk - payload in one piece of memory
+ * @data: directly mapped; a reference on its page
+ * @len: bytes
+ */
+struct qoff_chunk {
+	u8 *data;
+	u32 len;
+};
+
+/**
  * struct qoff_tx_req - one send, from the control message to the last skb
  * @sk: the socket
  * @qs: its attachment
@@ -81,10 +91,11 @@ union qoff_tx_hdr {
  * @place: the context in @qd, a reference; NULL when sealing is done here
  * @dcid_len: from the context
  * @crypt: for qoff_seal(), when sealing is done here
- * @npages: entries of @pages
- * @pages: pages of the payload, a reference each
+ * @run: all segments have the length of the first, the last at most
+ * @nchunk: entries of @chunks
+ * @chunks: the copy of the payload, whole segments in each
  * @segs: the segments
- * @pkts: payload of each segment, its own contiguous copy
+ * @pkts: each segment in that copy; a RAW run has none
  */
 struct qoff_tx_req {
 	struct sock *sk;
@@ -121,8 +132,9 @@ struct qoff_tx_req {
 	u8 dcid_len;
 	struct qoff_crypt *crypt;
 
-	u16 npages;
-	struct page **pages;
+	bool run;
+	u16 nchunk;
+	struct qoff_chunk *chunks;
 	struct qoff_seg *segs;
 	struct qoff_pkt *pkts;
 };

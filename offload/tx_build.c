@@ -22,41 +22,69 @@
 
 #include "tx.h"
 
-/* A segment must be contiguous for the cipher. Up to a page it comes from the
- * task's fragment, as other UDP payload does; longer ones (jumbo frames,
- * loopback) have pages of their own, and not at any price.
+/* Memory for segments from @i on, back to back: as many as are left and fit, at
+ * least one. A segment must be contiguous for the cipher. Up to a page it comes
+ * from the task's fragment, as other UDP payload does; longer ones (jumbo
+ * frames, loopback) have pages of their own, and not at any price.
+ * Return: how many segments the new chunk is for; 0 without memory.
  */
-static u8 *qoff_tx_room(struct qoff_tx_req *req, unsigned int len)
+static unsigned int qoff_tx_room(struct qoff_tx_req *req, unsigned int i)
 {
-	gfp_t gfp = req->sk->sk_allocation;
+	struct qoff_chunk *c = &req->chunks[req->nchunk];
 	struct page_frag *pf = &current->task_frag;
-	unsigned int off = 0;
+	const struct qoff_seg *s = &req->segs[i];
+	gfp_t gfp = req->sk->sk_allocation;
+	unsigned int len = s->len, n = 1, room;
 	struct page *page;
 
 	if (len > PAGE_SIZE) {
 		page = alloc_pages(gfp | __GFP_COMP | __GFP_NORETRY |
 				   __GFP_NOWARN, get_order(len));
 		if (!page)
-			return NULL;
-		req->pages[req->npages++] = page;
+			return 0;
+		c->data = page_address(page);
 	} else {
 		if (!skb_page_frag_refill(len, pf, gfp))
-			return NULL;
-		page = pf->page;
-		off = pf->offset;
+			return 0;
+		room = pf->size - pf->offset;
+		if (req->run) {
+			/* All but the last have the first one's length */
+			n = min_t(unsigned int, room / len, req->nseg - i);
+			len = n == req->nseg - i ?
+			      req->len - i * req->segs[0].len : n * len;
+		}
+		while (i + n < req->nseg && len + s[n].len <= room)
+			len += s[n++].len;
+		get_page(pf->page);
+		c->data = page_address(pf->page) + pf->offset;
 		/* Moved before the copy: a page fault may send, too */
 		pf->offset += len;
-		if (!req->npages || req->pages[req->npages - 1] != page) {
-			get_page(page);
-			req->pages[req->npages++] = page;
+	}
+	c->len = len;
+	req->nchunk++;
+	return n;
+}
+
+static void qoff_tx_fill_pkts(struct qoff_tx_req *req)
+{
+	const struct qoff_seg *s = req->segs;
+	struct qoff_pkt *p = req->pkts;
+	unsigned int i, off;
+
+	for (i = 0; i < req->nchunk; i++) {
+		const struct qoff_chunk *c = &req->chunks[i];
+
+		for (off = 0; off < c->len; off += s->len, s++, p++) {
+			p->data = c->data + off;
+			p->len = s->len;
+			p->pn = req->pn + s->pn_off;
 		}
 	}
-	return page_address(page) + off;
 }
 
 /**
  * qoff_tx_copy() - read the payload, once
- * @req: parsed; pkts and pages are filled in
+ * @req: parsed; chunks are filled in, and pkts unless it is RAW
  *
  * Whatever the caller's memory does afterwards, this copy is what is checked,
  * sealed and sent.
@@ -67,19 +95,18 @@ static u8 *qoff_tx_room(struct qoff_tx_req *req, unsigned int len)
 int qoff_tx_copy(struct qoff_tx_req *req)
 {
 	struct iov_iter *from = &req->msg->msg_iter;
-	unsigned int i;
+	const struct qoff_chunk *c = req->chunks;
+	unsigned int i, n;
 
-	for (i = 0; i < req->nseg; i++) {
-		struct qoff_pkt *p = &req->pkts[i];
-
-		p->len = req->segs[i].len;
-		p->pn = req->pn + req->segs[i].pn_off;
-		p->data = qoff_tx_room(req, p->len);
-		if (!p->data)
+	for (i = 0; i < req->nseg; i += n, c++) {
+		n = qoff_tx_room(req, i);
+		if (!n)
 			return -ENOBUFS;
-		if (!copy_from_iter_full(p->data, p->len, from))
+		if (!copy_from_iter_full(c->data, c->len, from))
 			return -EFAULT;
 	}
+	if (!(req->flags & QOFF_TX_RAW))
+		qoff_tx_fill_pkts(req);
 	return 0;
 }
 
@@ -150,24 +177,40 @@ static void qoff_charge(struct qoff_tx_req *req, struct sk_buff *skb,
 	refcount_add(size, &req->sk->sk_wmem_alloc);
 }
 
-/* The pages go into the skb, neighbours as one fragment. Does not charge. */
-static bool qoff_add_payload(struct sk_buff *skb, const struct qoff_pkt *p)
+/* Bytes of one page go into the skb. Does not charge. */
+static void qoff_add_frag(struct sk_buff *skb, const u8 *data, unsigned int len)
 {
-	struct page *page = virt_to_head_page(p->data);
-	unsigned int off = p->data - (u8 *)page_address(page);
-	int n = skb_shinfo(skb)->nr_frags;
+	struct page *page = virt_to_head_page(data);
 
-	if (skb_can_coalesce(skb, n, page, off)) {
-		skb_frag_size_add(&skb_shinfo(skb)->frags[n - 1], p->len);
-	} else {
-		if (n == MAX_SKB_FRAGS)
-			return false;
-		get_page(page);
-		skb_fill_page_desc(skb, n, page, off, p->len);
+	get_page(page);
+	skb_fill_page_desc(skb, skb_shinfo(skb)->nr_frags, page,
+			   data - (u8 *)page_address(page), len);
+	skb->len += len;
+	skb->data_len += len;
+}
+
+/* Payload of @n packets, neighbours in memory as one fragment.
+ * Return: how many packets the skb took.
+ */
+static unsigned int qoff_add_payload(struct sk_buff *skb,
+				     const struct qoff_pkt *p, unsigned int n)
+{
+	const u8 *start, *end, *limit;
+	struct page *page;
+	unsigned int i = 0;
+
+	while (i < n && skb_shinfo(skb)->nr_frags < MAX_SKB_FRAGS) {
+		start = p[i].data;
+		page = virt_to_head_page(start);
+		/* The page behind this one has a count of its own */
+		limit = page_address(page) + page_size(page);
+		end = start;
+		do {
+			end += p[i++].len;
+		} while (i < n && p[i].data == end && end < limit);
+		qoff_add_frag(skb, start, end - start);
 	}
-	skb->len += p->len;
-	skb->data_len += p->len;
-	return true;
+	return i;
 }
 
 static void qoff_set_ident(struct qoff_tx_req *req, struct sk_buff *skb,
@@ -175,6 +218,21 @@ static void qoff_set_ident(struct qoff_tx_req *req, struct sk_buff *skb,
 {
 	if (!req->v6)
 		ip_select_ident_segs(sock_net(req->sk), skb, req->sk, n);
+}
+
+/* The payload of @n segments is in: @size is the longest's */
+static void qoff_flat_finish(struct qoff_tx_req *req, struct sk_buff *skb,
+			     unsigned int n, unsigned int size)
+{
+	qoff_charge(req, skb, skb->data_len);
+	qoff_set_ident(req, skb, n);
+	qoff_tx_fill_hdr(req, skb->data, skb->data_len);
+	if (n > 1) {
+		skb_shinfo(skb)->gso_size = size;
+		skb_shinfo(skb)->gso_segs = n;
+		skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
+	}
+	__skb_queue_tail(&req->skbs, skb);
 }
 
 /* Segments from..from+@n in one skb, or as many of them as its fragments take.
@@ -185,24 +243,29 @@ static int qoff_build_flat(struct qoff_tx_req *req, unsigned int from,
 {
 	const struct qoff_pkt *p = &req->pkts[from];
 	struct sk_buff *skb = qoff_skb_head(req);
-	unsigned int i, bytes = 0, max = 0;
+	unsigned int i, size = 0;
 
 	if (!skb)
 		return -ENOBUFS;
-	for (i = 0; i < n && qoff_add_payload(skb, &p[i]); i++) {
-		max = max(max, p[i].len);
-		bytes += p[i].len;
-	}
-	qoff_charge(req, skb, bytes);
-	qoff_set_ident(req, skb, i);
-	qoff_tx_fill_hdr(req, skb->data, bytes);
-	if (i > 1) {
-		skb_shinfo(skb)->gso_size = max;
-		skb_shinfo(skb)->gso_segs = i;
-		skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
-	}
-	__skb_queue_tail(&req->skbs, skb);
-	return i;
+	n = qoff_add_payload(skb, p, n);
+	for (i = 0; i < n; i++)
+		size = max(size, p[i].len);
+	qoff_flat_finish(req, skb, n, size);
+	return n;
+}
+
+/* All of a run that is not to be sealed: no segment needs to be looked at */
+static int qoff_build_run(struct qoff_tx_req *req)
+{
+	struct sk_buff *skb = qoff_skb_head(req);
+	unsigned int i;
+
+	if (!skb)
+		return -ENOBUFS;
+	for (i = 0; i < req->nchunk; i++)
+		qoff_add_frag(skb, req->chunks[i].data, req->chunks[i].len);
+	qoff_flat_finish(req, skb, req->nseg, req->segs[0].len);
+	return 0;
 }
 
 /* A member of a frag list: complete headers in front of skb->data */
@@ -213,7 +276,7 @@ static struct sk_buff *qoff_build_member(struct qoff_tx_req *req,
 
 	if (!skb)
 		return NULL;
-	qoff_add_payload(skb, p);
+	qoff_add_payload(skb, p, 1);
 	skb->truesize += p->len;
 	qoff_tx_fill_hdr(req, skb->data, p->len);
 	__skb_pull(skb, req->hdr_len);
@@ -233,7 +296,7 @@ static int qoff_build_list(struct qoff_tx_req *req, unsigned int from,
 	skb = qoff_skb_head(req);
 	if (!skb)
 		return -ENOBUFS;
-	qoff_add_payload(skb, p);
+	qoff_add_payload(skb, p, 1);
 	qoff_set_ident(req, skb, n);
 	qoff_tx_fill_hdr(req, skb->data, p->len);
 	__skb_queue_tail(&req->skbs, skb);
@@ -352,6 +415,12 @@ int qoff_tx_build(struct qoff_tx_req *req)
 	int n;
 
 	max_bytes = qoff_burst(req, &max_segs);
+	if (req->flags & QOFF_TX_RAW) {
+		if (req->run && !req->qd && req->nseg >= QOFF_MIN_RUN &&
+		    req->len <= max_bytes && req->nchunk <= MAX_SKB_FRAGS)
+			return qoff_build_run(req);
+		qoff_tx_fill_pkts(req);
+	}
 	while (from < req->nseg) {
 		/* One segment always goes */
 		bytes = req->segs[from].len;

@@ -38,8 +38,8 @@ static int super_send(struct io *io, struct tx_batch *b)
 static int super_recv(struct io *io, struct rx_batch *b)
 {
 	struct qoff_batch *qb = io->qb;
-	struct qoff_iter it = {};
-	struct qoff_packet p;
+	unsigned int i;
+	u8 *p;
 	int ret;
 
 	qb->data = io->rx_buf;
@@ -48,18 +48,26 @@ static int super_recv(struct io *io, struct rx_batch *b)
 	if (ret < 0)
 		return io_errno(-ret);
 
-	while (b->n < QOFF_MAX_SEGS && qoff_next(qb, &it, &p)) {
-		b->pkt[b->n++] = (struct rx_pkt) {
-			.data = p.data,
-			.len = p.len,
-			.status = p.seg->status,
-			.tos = p.seg->tos,
-			.hdr_len = p.seg->hdr_len,
-			.pn_len = p.seg->pn_len,
-			.key_gen = p.seg->key_gen,
-			.pn = p.seg->pn,
+	/* qoff_next() in short: the buffer holds a whole super-packet, so that no
+	 * packet is cut, and payloads are found elsewhere.
+	 */
+	p = io->rx_buf;
+	for (i = 0; i < qb->rx.nseg; i++) {
+		const struct qoff_rx_seg *seg = &qb->seg[i];
+
+		b->pkt[i] = (struct rx_pkt) {
+			.data = p,
+			.len = seg->len,
+			.status = seg->status,
+			.tos = seg->tos,
+			.hdr_len = seg->hdr_len,
+			.pn_len = seg->pn_len,
+			.key_gen = seg->key_gen,
+			.pn = seg->pn,
 		};
+		p += seg->len;
 	}
+	b->n = i;
 	b->flags = qb->rx.flags;
 	b->nopened = qb->rx.nopened;
 	b->ect0 = qb->rx.ect0;

@@ -114,6 +114,10 @@ static int parse_record(const uint8_t *p, size_t len, struct qoff_batch *b)
 	if (len != hdr + (size_t)rx->nseg * seg)
 		return bad("length");
 	p += hdr;
+	if (seg == sizeof(b->seg[0])) {
+		memcpy(b->seg, p, rx->nseg * sizeof(b->seg[0]));
+		return 0;
+	}
 	for (unsigned int i = 0; i < rx->nseg; i++, p += seg) {
 		memset(&b->seg[i], 0, sizeof(b->seg[i]));
 		memcpy(&b->seg[i], p, seg < sizeof(b->seg[i]) ? seg : sizeof(b->seg[i]));
@@ -124,11 +128,10 @@ static int parse_record(const uint8_t *p, size_t len, struct qoff_batch *b)
 /* What a program may take for granted of a record that qoff_next() walks. */
 static int check_batch(struct qoff_batch *b)
 {
-	const struct qoff_rx_seg *s;
+	const struct qoff_rx_seg *s, *end = b->seg + b->rx.nseg;
 	size_t sum = 0;
 
-	for (unsigned int i = 0; i < b->rx.nseg; i++) {
-		s = &b->seg[i];
+	for (s = b->seg; s < end; s++) {
 		sum += s->len;
 		if (s->status != QOFF_RX_OPENED)
 			continue;
