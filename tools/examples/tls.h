@@ -19,7 +19,6 @@ struct tls;
  * @key: server: PEM file of its key
  * @ca: client: PEM file that the server's certificate must follow from; NULL: not checked
  * @suites: TLS 1.3 cipher suites in order, OpenSSL's names joined by ':'
- * @session: client: file that keeps a session for 0-RTT, or NULL
  */
 struct tls_conf {
 	bool server;
@@ -27,7 +26,6 @@ struct tls_conf {
 	const char *key;
 	const char *ca;
 	const char *suites;
-	const char *session;
 };
 
 /* "ossl" or "gnutls", with version */
@@ -50,9 +48,6 @@ void tls_free(struct tls *t);
 
 /* For ngtcp2_conn_set_tls_native_handle(). */
 void *tls_handle(struct tls *t);
-
-/* Client: is there a session that allows early data? Its transport parameters, if so. */
-bool tls_early(struct tls *t);
 
 /* The program's: a line of the key log. */
 void quic_keylog(ngtcp2_crypto_conn_ref *ref, const char *line, uint16_t suite);

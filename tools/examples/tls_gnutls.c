@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * TLS by GnuTLS. Early data is OpenSSL's part: a session file is not used here.
+ * TLS by GnuTLS.
  */
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
@@ -185,9 +185,4 @@ void tls_free(struct tls *t)
 void *tls_handle(struct tls *t)
 {
 	return t->session;
-}
-
-bool tls_early(struct tls *t)
-{
-	return false;
 }

@@ -4,7 +4,6 @@
  */
 #include <ngtcp2/ngtcp2_crypto_ossl.h>
 #include <openssl/err.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <string.h>
 
@@ -15,13 +14,11 @@ struct tls_ctx {
 	SSL_CTX *ssl;
 	bool server;
 	bool verify;
-	const char *session;
 };
 
 struct tls {
 	SSL *ssl;
 	ngtcp2_crypto_ossl_ctx *native;
-	bool early;
 };
 
 const char *tls_library(void)
@@ -61,17 +58,6 @@ static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *outlen,
 	return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-static int on_session(SSL *ssl, SSL_SESSION *session)
-{
-	struct tls_ctx *ctx = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
-	BIO *f = BIO_new_file(ctx->session, "w");
-
-	if (f)
-		PEM_write_bio_SSL_SESSION(f, session);
-	BIO_free(f);
-	return 0;
-}
-
 static void server_ctx(struct tls_ctx *ctx, const struct tls_conf *conf)
 {
 	if (SSL_CTX_use_certificate_chain_file(ctx->ssl, conf->cert) != 1)
@@ -90,11 +76,6 @@ static void client_ctx(struct tls_ctx *ctx, const struct tls_conf *conf)
 	SSL_CTX_set_verify(ctx->ssl, conf->ca ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, NULL);
 	if (conf->ca && SSL_CTX_load_verify_file(ctx->ssl, conf->ca) != 1)
 		die("%s: %s", conf->ca, ssl_error());
-	if (!conf->session)
-		return;
-	SSL_CTX_set_session_cache_mode(ctx->ssl, SSL_SESS_CACHE_CLIENT |
-					SSL_SESS_CACHE_NO_INTERNAL);
-	SSL_CTX_sess_set_new_cb(ctx->ssl, on_session);
 }
 
 struct tls_ctx *tls_ctx_new(const struct tls_conf *conf)
@@ -104,11 +85,9 @@ struct tls_ctx *tls_ctx_new(const struct tls_conf *conf)
 	ngtcp2_crypto_ossl_init();
 	ctx->server = conf->server;
 	ctx->verify = conf->ca;
-	ctx->session = conf->session;
 	ctx->ssl = SSL_CTX_new(conf->server ? TLS_server_method() : TLS_client_method());
 	if (!ctx->ssl)
 		die("OpenSSL: %s", ssl_error());
-	SSL_CTX_set_app_data(ctx->ssl, ctx);
 	SSL_CTX_set_min_proto_version(ctx->ssl, TLS1_3_VERSION);
 	if (SSL_CTX_set_ciphersuites(ctx->ssl, conf->suites) != 1)
 		die("--ciphers %s: %s", conf->suites, ssl_error());
@@ -128,21 +107,6 @@ void tls_ctx_free(struct tls_ctx *ctx)
 	free(ctx);
 }
 
-static void load_session(struct tls *t, const char *path)
-{
-	BIO *f = BIO_new_file(path, "r");
-	SSL_SESSION *s = f ? PEM_read_bio_SSL_SESSION(f, NULL, NULL, NULL) : NULL;
-
-	BIO_free(f);
-	if (!s)
-		return;
-	if (SSL_set_session(t->ssl, s) == 1 && SSL_SESSION_get_max_early_data(s)) {
-		t->early = true;
-		SSL_set_quic_tls_early_data_enabled(t->ssl, 1);
-	}
-	SSL_SESSION_free(s);
-}
-
 static bool client_setup(struct tls_ctx *ctx, struct tls *t, const char *host)
 {
 	if (ngtcp2_crypto_ossl_configure_client_session(t->ssl))
@@ -154,8 +118,6 @@ static bool client_setup(struct tls_ctx *ctx, struct tls *t, const char *host)
 		SSL_set_tlsext_host_name(t->ssl, host);
 	if (ctx->verify)
 		SSL_set1_host(t->ssl, host);
-	if (ctx->session)
-		load_session(t, ctx->session);
 	return true;
 }
 
@@ -200,9 +162,4 @@ void tls_free(struct tls *t)
 void *tls_handle(struct tls *t)
 {
 	return t->native;
-}
-
-bool tls_early(struct tls *t)
-{
-	return t->early;
 }

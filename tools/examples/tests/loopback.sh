@@ -168,7 +168,12 @@ URL=https://127.0.0.1:4433
 check "IPv4, server on all addresses" fetch
 
 # --- wrong use ---
-wrong() { "$DIR/$@" >/dev/null 2>err; [ $? -eq 2 ] && [ -s err ]; }
+wrong() {
+	p=$1
+	shift
+	"$DIR/$p" "$@" >/dev/null 2>err
+	[ $? -eq 2 ] && [ -s err ]
+}
 check "no certificate: exit 2" wrong h3server
 check "unknown option: exit 2" wrong h3server --nonsense
 check "unknown offload: exit 2" wrong h3client --offload x "$URL/"

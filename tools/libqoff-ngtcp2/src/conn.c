@@ -243,21 +243,37 @@ static void update_rx(struct qng_conn *c)
 		c->sock->st.refused++;
 }
 
-void qng_refresh(struct qng_conn *c)
+/* The first keys may be gone, after two updates that nobody here had a part in. */
+static bool first_keys_live(const struct qng_dir *d)
 {
-	if (c->sock->mode != QNG_OFFLOAD || c->given_up || !c->tx.known || !c->rx.known)
-		return;
-	if (!c->tried && ngtcp2_conn_get_handshake_completed(c->conn)) {
-		c->tried = true;
+	return d->gen < 2 && d->key[0].valid;
+}
+
+static void install(struct qng_conn *c)
+{
+	if (!c->tx_tried) {
+		c->tx_tried = true;
 		take_path(c);
-		/* An update before this: the first keys are not the present ones. */
-		if (!c->tx.gen) {
+		if (first_keys_live(&c->tx))
 			install_tx(c);
-			install_rx(c);
-		}
 		wipe_keys(&c->tx.keys);
+	}
+	/* Peers may begin with any packet number: it takes one to open the next below. */
+	if (!c->rx_tried && c->rx.pn) {
+		c->rx_tried = true;
+		take_path(c);
+		if (first_keys_live(&c->rx))
+			install_rx(c);
 		wipe_keys(&c->rx.keys);
 	}
+}
+
+void qng_refresh(struct qng_conn *c)
+{
+	if (c->sock->mode != QNG_OFFLOAD || c->given_up || !c->tx.known || !c->rx.known ||
+	    !ngtcp2_conn_get_handshake_completed(c->conn))
+		return;
+	install(c);
 	if (c->rx.installed)
 		follow_path(c);
 	if (c->tx.pending && c->tx.installed)

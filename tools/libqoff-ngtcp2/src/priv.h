@@ -61,7 +61,8 @@ struct qng_cid {
  * @sock: its socket
  * @conn: ngtcp2's half
  * @server: which side
- * @tried: installing was tried; not again but on a new socket
+ * @tx_tried: installing the sending keys was tried
+ * @rx_tried: installing the receiving keys was tried
  * @given_up: the system refused: all is done by ngtcp2
  * @tx: sending
  * @rx: receiving
@@ -84,7 +85,8 @@ struct qng_conn {
 	struct qng_sock *sock;
 	ngtcp2_conn *conn;
 	bool server;
-	bool tried;
+	bool tx_tried;
+	bool rx_tried;
 	bool given_up;
 	struct qng_dir tx;
 	struct qng_dir rx;
