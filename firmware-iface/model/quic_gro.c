@@ -151,7 +151,8 @@ static void append(struct session *s, const struct nm_quic_rx *q)
 		.len = htobe16(q->len), .flags = q->flags,
 		.pn_len = q->pn_len, .pn = htobe64(q->pn),
 	};
-	memcpy(s->buf + s->len, q->data, q->len);
+	if (q->data != s->buf + s->len)
+		memcpy(s->buf + s->len, q->data, q->len);
 	s->len += q->len;
 }
 
@@ -190,7 +191,17 @@ static bool begin(struct nm_fn *fn, struct nm_rq *rq, const struct nm_rx_frame *
 	return true;
 }
 
-bool nm_quic_gro_add(struct nm_fn *fn, struct nm_rq *rq, struct nm_rx_frame *f)
+u8 *nm_quic_gro_tail(struct nm_fn *fn, struct nm_rq *rq, const struct nm_quic_ctx *x,
+		     u32 len)
+{
+	struct session *s;
+	u32 at;
+
+	s = x->gro ? session_find(fn, x, rq, &at) : NULL;
+	return s && s->len + len <= s->room && s->len + len <= 65535 ? s->buf + s->len : NULL;
+}
+
+bool nm_quic_gro_add(struct nm_fn *fn, struct nm_rq *rq, struct nm_rx_frame *f, u8 *spare)
 {
 	struct nm_quic_ctx *x = f->q->ctx;
 	bool merge = mergeable(f);
@@ -204,6 +215,10 @@ bool nm_quic_gro_add(struct nm_fn *fn, struct nm_rq *rq, struct nm_rx_frame *f)
 		if (!NM_QUIC_CAP(fn, gro_var) && f->q->len < be16toh(s->seg[0].len))
 			session_flush(fn, at);
 		return true;
+	}
+	if (s && f->q->data == s->buf + s->len) {
+		memcpy(spare, f->q->data, f->q->len);
+		f->q->data = spare;
 	}
 	if (s)
 		session_flush(fn, at);

@@ -11,10 +11,17 @@ struct nm_quic_sessions;
 struct nm_quic_sessions *nm_quic_gro_create(void);
 void nm_quic_gro_destroy(struct nm_quic_sessions *s);
 
-/* True: the frame has joined a session or begun one. False: deliver it; what
- * was before it of the same context has been.
+/* Where the payload of the next packet would lie, to be opened there; NULL: no
+ * session has room for it.
  */
-bool nm_quic_gro_add(struct nm_fn *fn, struct nm_rq *rq, struct nm_rx_frame *f);
+u8 *nm_quic_gro_tail(struct nm_fn *fn, struct nm_rq *rq, const struct nm_quic_ctx *x,
+		     u32 len);
+/* True: the frame has joined a session or begun one. False: deliver it; what
+ * was before it of the same context has been. What lies in a session's tail is
+ * moved to @spare then.
+ */
+bool nm_quic_gro_add(struct nm_fn *fn, struct nm_rq *rq, struct nm_rx_frame *f,
+		     u8 *spare);
 
 /* Complete the sessions of a context; of all; those that have waited enough. */
 void nm_quic_gro_flush_ctx(struct nm_fn *fn, const struct nm_quic_ctx *x);

@@ -317,36 +317,58 @@ bool nm_rx_deliver(struct nm_fn *fn, struct nm_rq *rq, struct nm_rx_frame *f)
 	return true;
 }
 
-/* Whole datagrams with good checksums are opened; @buf takes what comes out. */
-static void rx_quic(struct nm_fn *fn, struct nm_rx_frame *f, struct nm_quic_ctx *x,
-		    struct nm_quic_rx *q, u8 *buf)
+/* The payload of a whole datagram; 0: there is none to look at */
+static u32 rx_udp_payload(const struct nm_pkt *p)
 {
-	const struct nm_pkt *p = &f->p;
-	const u8 *payload = p->data + p->l4_off + 8;
 	u32 hdr = p->l4_off + 8, len;
 
 	if (!p->l4_off || p->l4_proto != NM_IP_UDP || p->frag || hdr > p->ip_end)
-		return;
+		return 0;
 	len = nm_rd16(p->data + p->l4_off + 4);
-	if (len < 8 || p->l4_off + len > p->ip_end)
-		return;
-	len -= 8;
+	return len < 8 || p->l4_off + len > p->ip_end ? 0 : len - 8;
+}
+
+/*
+ * Datagrams with good checksums are opened, into the session that they will
+ * join or into a buffer. True: the frame needs no more.
+ */
+static bool rx_quic(struct nm_fn *fn, struct nm_rq *rq, struct nm_rx_frame *f,
+		    struct nm_quic_ctx *x, struct nm_quic_rx *q)
+{
+	static __thread u8 buf[NM_FRAME_MAX];
+	u32 hdr = f->p.l4_off + 8, len = rx_udp_payload(&f->p);
+	const u8 *payload = f->p.data + hdr;
+	u8 *tail;
+
+	if (!len)
+		return false;
 	rx_checksums(fn, f);
 	*q = (struct nm_quic_rx){ .ctx = x, .data = payload, .len = len };
 	f->q = q;
-	if (f->ip_ok && f->l4_ok)
-		nm_quic_rx_packet(x, payload, len, buf + hdr, q);
-	if (q->data == payload)
-		return;
-	memcpy(buf, p->data, hdr);
-	memcpy(buf + hdr + len, payload + len, p->len - hdr - len);
-	f->data = buf;
-	f->changed = true;
+	if (f->ip_ok && f->l4_ok) {
+		tail = nm_quic_gro_tail(fn, rq, x, len);
+		nm_quic_rx_packet(x, payload, len, tail ? tail : buf + hdr, q);
+	}
+	if (q->drop) {
+		nm_count(fn, NM_CNT_quic_rx_dropped);
+		return true;
+	}
+	f->changed = q->data != payload;
+	if (x->gro && nm_quic_gro_add(fn, rq, f, buf + hdr))
+		return true;
+	if (f->changed) {
+		memcpy(buf, f->p.data, hdr);
+		memcpy(buf + hdr + len, payload + len, f->p.len - hdr - len);
+		f->data = buf;
+	}
+	return false;
 }
 
-static void rx_to_tir(struct nm_fn *fn, struct nm_tir *tir, struct nm_rx_frame *f)
+static void rx_to_tir(struct nm_fn *fn, struct nm_tir *tir, struct nm_rx_frame *f,
+		      struct nm_quic_ctx *x)
 {
 	struct nm_rq *rq = tir->rq;
+	struct nm_quic_rx q;
 
 	if (f->local && !(tir->self_lb & NM_TIR_SELF_LB_UNICAST)) {
 		nm_count(fn, NM_CNT_rx_steer_drops);
@@ -358,7 +380,7 @@ static void rx_to_tir(struct nm_fn *fn, struct nm_tir *tir, struct nm_rx_frame *
 		f->hash = nm_rss_hash(tir, &f->p, &f->hash_type);
 		rq = tir->rqt->size ? tir->rqt->rq[f->hash % tir->rqt->size] : NULL;
 	}
-	if (rq && f->q && f->q->ctx->gro && nm_quic_gro_add(fn, rq, f))
+	if (rq && x && rx_quic(fn, rq, f, x, &q))
 		return;
 	if (rq)
 		nm_rx_deliver(fn, rq, f);
@@ -368,10 +390,8 @@ static void rx_to_tir(struct nm_fn *fn, struct nm_tir *tir, struct nm_rx_frame *
 
 static void rx_steer(struct nm_fn *fn, const u8 *frame, u32 len, bool local)
 {
-	static __thread u8 opened[NM_FRAME_MAX];
 	struct nm_rx_frame f = { .local = local };
 	struct nm_quic_ctx *x;
-	struct nm_quic_rx q;
 	struct nm_verdict v;
 	struct nm_match m;
 	u32 i;
@@ -394,12 +414,7 @@ static void rx_steer(struct nm_fn *fn, const u8 *frame, u32 len, bool local)
 		f.changed = false;
 		f.segs = 1;
 		x = v.quic[i] ? v.quic[i] : v.lookup[i] ? nm_quic_lookup(fn, &f.p) : NULL;
-		if (x)
-			rx_quic(fn, &f, x, &q, opened);
-		if (f.q && q.drop)
-			nm_count(fn, NM_CNT_quic_rx_dropped);
-		else
-			rx_to_tir(fn, v.tir[i], &f);
+		rx_to_tir(fn, v.tir[i], &f, x);
 	}
 }
 

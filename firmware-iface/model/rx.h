@@ -45,7 +45,7 @@ struct nm_rx_frame {
 	bool l4_summed;
 	u16 sum;
 	u16 l4_sum;
-	const struct nm_quic_rx *q;
+	struct nm_quic_rx *q;
 	const u8 *data;
 	u32 len;
 	u32 total;
