@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* RSS hash functions. */
+#include <qoff_mlx5_ifc.h>
+
 #include "rss.h"
 
 enum {
 	SEL_SRC_IP = BIT(0), SEL_DST_IP = BIT(1),
 	SEL_L4_SPORT = BIT(2), SEL_L4_DPORT = BIT(3), SEL_SPI = BIT(4),
+	SEL_DCID = BIT(QOFF_MLX5_RSS_DCID),
 };
 
 /* The 32 key bits that begin at bit @n */
@@ -28,7 +31,7 @@ void nm_toeplitz_init(struct nm_tir *tir)
 			for (bit = 0; bit < 8; bit++)
 				if (b & (0x80 >> bit))
 					tir->table[i][b] ^=
-						key_window(tir->key, i * 8 + bit);
+						key_window(tir->key, i % NM_RSS_KEY * 8 + bit);
 		}
 }
 
@@ -83,6 +86,29 @@ static bool rss_spi(const struct nm_pkt *p, u8 *out)
 	return true;
 }
 
+/* As many bytes as the selector says; a long header has its own, cut to that. */
+static bool rss_dcid(const struct nm_tir *tir, const struct nm_pkt *p, u8 *out, u32 *n)
+{
+	u32 want = tir->fields >> QOFF_MLX5_RSS_DCID_LEN_SHIFT & 0x1f, skip = 1, len;
+	const u8 *q = p->data + p->l4_off + 8;
+
+	if (!p->l4_off || p->l4_proto != NM_IP_UDP || p->frag || p->l4_off + 8u >= p->ip_end)
+		return false;
+	len = p->ip_end - p->l4_off - 8;
+	if (q[0] & 0x80) {
+		skip = 6;
+		if (len < skip)
+			return false;
+		if (q[5] < want)
+			want = q[5];
+	}
+	if (skip + want > len)
+		return false;
+	memcpy(out, q + skip, want);
+	*n += want;
+	return true;
+}
+
 u32 nm_rss_hash(const struct nm_tir *tir, const struct nm_pkt *p, u8 *type)
 {
 	const u8 *ip = p->data + p->l3_off, *l4 = p->data + p->l4_off;
@@ -110,6 +136,8 @@ u32 nm_rss_hash(const struct nm_tir *tir, const struct nm_pkt *p, u8 *type)
 		n += 4;
 		*type |= NM_CQE_RSS_IPSEC;
 	}
+	if (tir->fields & SEL_DCID && !(*type & NM_CQE_RSS_TCP) && n <= 36)
+		rss_dcid(tir, p, in + n, &n);
 	return tir->fn == NM_RSS_TOEPLITZ ? nm_toeplitz(tir, in, n) :
 					    rss_xor8(in, n);
 }

@@ -8,7 +8,7 @@
 
 #define NM_RQT_MAX	1024
 #define NM_RSS_KEY	40
-#define NM_RSS_INPUT	40	/* two IPv6 addresses, two ports, an SPI */
+#define NM_RSS_INPUT	60	/* two IPv6 addresses, two ports, an SPI or a DCID */
 
 struct nm_rqt {
 	struct nm_obj obj;

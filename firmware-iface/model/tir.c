@@ -2,6 +2,7 @@
 /* Commands of RQT, TIR and TIS. */
 #include <stdlib.h>
 
+#include "quic.h"
 #include "rss.h"
 
 #define TIR_DISP_DIRECT		0
@@ -100,6 +101,17 @@ static void tir_destroy(struct nm_obj *obj)
 	free(container_of(obj, struct nm_tir, obj)->table);
 }
 
+/* The DCID's bit and its length only where they are announced */
+static bool tir_fields_ok(const struct nm_fn *fn, u32 fields)
+{
+	u32 len = fields >> QOFF_MLX5_RSS_DCID_LEN_SHIFT;
+
+	if (!(fields & ~0x1fu))
+		return true;
+	return nm_quic_on(fn) && NM_QUIC_CAP(fn, dcid_rss) &&
+	       fields & BIT(QOFF_MLX5_RSS_DCID) && len <= QOFF_MLX5_MAX_DCID;
+}
+
 /* The hash part of a context; checked, then taken over. */
 static bool tir_set_hash(struct nm_cmd *c, struct nm_tir *tir, void *ctx)
 {
@@ -107,7 +119,7 @@ static bool tir_set_hash(struct nm_cmd *c, struct nm_tir *tir, void *ctx)
 	u32 fn = NM_GET(tirc, ctx, rx_hash_fn);
 
 	if (fn > NM_RSS_TOEPLITZ ||
-	    NM_GET(rx_hash_field_select, sel, selected_fields) & ~0x1fu) {
+	    !tir_fields_ok(c->fn, NM_GET(rx_hash_field_select, sel, selected_fields))) {
 		nm_cmd_fail(c, NM_ST_BAD_PARAM, NM_SYN_RSS_HASH);
 		return false;
 	}

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "quic_h.h"
+#include "../rss.h"
 
 #define OBJ_BYTES	QOFF_MLX5_BYTES(quic_ctx_obj)
 #define MAX_PKT		2048
@@ -515,6 +516,57 @@ static void test_lookup(void **state)
 	free(p);
 }
 
+/* By DCID alone: the address may change, the queue does not. */
+static void test_rss(void **state)
+{
+	struct nm_tir tir = { .fn = NM_RSS_TOEPLITZ };
+	u8 in[NM_BYTES(create_tir_in)] = { }, out[16], f[256] = { }, g[256] = { }, type;
+	void *ctx = NM_PTR(create_tir_in, in, ctx), *sel;
+	struct nm_pkt p, q;
+	u32 i, len, same = 0;
+	struct h h;
+
+	tir.table = calloc(NM_RSS_INPUT, sizeof(*tir.table));
+	for (i = 0; i < NM_RSS_KEY; i++)
+		tir.key[i] = i * 73 + 5;
+	tir.fields = BIT(QOFF_MLX5_RSS_DCID) | 8 << QOFF_MLX5_RSS_DCID_LEN_SHIFT;
+	nm_toeplitz_init(&tir);
+	for (i = 0; i < 64; i++) {
+		len = h_frame(f, 4, 17, 100, 1000 + i, 4433);
+		nm_wr32(f + 26, 0x0a000100 + i);	/* another address */
+		f[42] = 0x40;
+		memset(f + 43, 0x11, 8);
+		h_frame(g, 6, 17, 100, 7, 4433);
+		memcpy(g + 62, f + 42, 9);
+		nm_pkt_parse(&p, f, len);
+		nm_pkt_parse(&q, g, len + 20);
+		assert_int_equal(nm_rss_hash(&tir, &p, &type), nm_rss_hash(&tir, &q, &type));
+		g[63 + i % 8] ^= 1 + i;
+		same += nm_rss_hash(&tir, &p, &type) == nm_rss_hash(&tir, &q, &type);
+		/* what is behind the DCID does not count; a long header's own does */
+		f[51] = i;
+		assert_int_equal(nm_rss_hash(&tir, &p, &type), nm_toeplitz(&tir, f + 43, 8));
+		f[42] = 0xc0;
+		f[47] = 3;
+		assert_int_equal(nm_rss_hash(&tir, &p, &type), nm_toeplitz(&tir, f + 48, 3));
+	}
+	assert_int_equal(same, 0);
+	free(tir.table);
+	/* announced or not, and how long */
+	for (i = 0; i < 3; i++) {
+		open_pair(&h, i ? "on" : "on,-dcid_rss", false);
+		nm_wr16(in, MLX5_CMD_OP_CREATE_TIR);
+		NM_SET(tirc, ctx, inline_rqn, h.f[1].rqn);
+		NM_SET(tirc, ctx, transport_domain, h.f[1].td);
+		NM_SET(tirc, ctx, rx_hash_fn, NM_RSS_TOEPLITZ);
+		sel = NM_PTR(tirc, ctx, rx_hash_field_selector_outer);
+		NM_SET(rx_hash_field_select, sel, selected_fields, BIT(QOFF_MLX5_RSS_DCID) |
+		       (i == 2 ? 21 : 20) << QOFF_MLX5_RSS_DCID_LEN_SHIFT);
+		assert_int_equal(H_CMD(&h.f[1], in, out), i == 1 ? NM_ST_OK : NM_ST_BAD_PARAM);
+		h_close(&h);
+	}
+}
+
 static void test_faults(void **state)
 {
 	const u8 ok = QOFF_MLX5_RXF_OPENED | QOFF_MLX5_RXF_HDR;
@@ -569,6 +621,7 @@ int main(void)
 		cmocka_unit_test(test_coalesce_rules),
 		cmocka_unit_test(test_drain),
 		cmocka_unit_test(test_lookup),
+		cmocka_unit_test(test_rss),
 		cmocka_unit_test(test_faults),
 	};
 
