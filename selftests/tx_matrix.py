@@ -258,7 +258,8 @@ def to_ingress(gro):
                     "ip -6 rule add pref 0 iif va2 lookup local",
                     "ip -6 rule del pref 0 lookup local", "ip -6 rule add pref 10 lookup main",
                     "sysctl -qw net.ipv4.conf.all.accept_local=1")
-            net.run("a", f"ip link set va2 address {MAC}", "tc filter add dev va egress protocol ip matchall action mirred "
+            net.run("a", f"ip link set va2 address {MAC}",
+                    "tc filter add dev va egress protocol ip matchall action mirred "
                     "ingress redirect dev va2")
             return over([RAW4, SEAL4, EQUAL4], dst="a", taps=(), gro=gro)
     return case
