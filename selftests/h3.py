@@ -260,16 +260,18 @@ def case_full_socket(env):
 
 def case_released(env):
     """Connections closed and dropped leave no context behind"""
-    n = int(os.environ.get("H3_CONNS", "60"))
+    n = int(os.environ.get("H3_CONNS", "16"))
+    rounds = int(os.environ.get("H3_ROUNDS", "1"))
     env.switch(True)
-    with Server(env, "--idle", "2") as server:
-        for options in ([], ["--drop"]):
-            got = env.client("-n", str(n), "-c", str(min(n, 50)), *options,
-                             url=env.url("cert.txt"))
-            need(got["requests_ok"] == n, f"requests failed: {got}")
-            wait_for("all contexts are released", lambda: server.attached() == 0)
+    # Those that are dropped end by their idle time-out; it must not end busy ones
+    with Server(env, "--idle", "10") as server:
+        for _ in range(rounds):
+            for options in ([], ["--drop"]):
+                got = env.client("-n", str(n), "-c", str(n), *options, url=env.url("cert.txt"))
+                need(got["requests_ok"] == n, f"requests failed: {got}")
+        wait_for("all contexts are released", lambda: server.attached() == 0)
         env.fetch()
-    need(server.stats["contexts"] >= 2 * min(n, 50), f"no contexts: {server.stats}")
+    need(server.stats["contexts"] > 2 * n * rounds, f"no contexts: {server.stats}")
 
 
 def case_device_goes(env):

@@ -46,7 +46,7 @@ void quic_conf_init(struct quic_conf *conf)
 		.stream_window = 16 << 20,
 		.streams = 256,
 		.idle = 30 * NSEC,
-		.handshake = 10 * NSEC,
+		.handshake = 30 * NSEC,
 		.ack_thresh = 2,
 		.cc = NGTCP2_CC_ALGO_CUBIC,
 		.hold = true,
@@ -162,9 +162,14 @@ static void on_rand(uint8_t *dest, size_t len, const ngtcp2_rand_ctx *ctx)
 static int on_new_cid(ngtcp2_conn *conn, ngtcp2_cid *cid, uint8_t *token, size_t len, void *user)
 {
 	struct quic *q = user;
+	int err;
 
-	quic_new_cid(q->conf, cid, token);
-	if (len != cid->datalen || qng_cid_add(q->qng, cid))
+	/* IDs of a byte meet soon. */
+	do {
+		quic_new_cid(q->conf, cid, token);
+		err = qng_cid_add(q->qng, cid);
+	} while (err == -EEXIST);
+	if (err || len != cid->datalen)
 		return NGTCP2_ERR_CALLBACK_FAILURE;
 	if (q->ops->cid_added && q->ops->cid_added(q, cid))
 		return NGTCP2_ERR_CALLBACK_FAILURE;

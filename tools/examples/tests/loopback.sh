@@ -120,6 +120,26 @@ else
 	not_ok "curl with HTTP/3"
 fi
 
+# --- gtlsclient: ngtcp2 1.11 on GnuTLS, with its own libraries ---
+gtls() {
+	rm -rf gtls
+	mkdir gtls
+	LD_LIBRARY_PATH=/opt/aside/usr/lib/x86_64-linux-gnu timeout 60 /opt/aside/usr/bin/gtlsclient \
+		--exit-on-all-streams-close --session-file session --tp-file params --download gtls \
+		127.0.0.1 4433 "$URL/file" >gtls.log 2>&1 && same gtls/file www/file
+}
+early() { gtls && grep -q 'pkt tx.*type=0RTT' gtls.log && ! grep -qi 'early data.*rejected' gtls.log; }
+if [ -x /opt/aside/usr/bin/gtlsclient ]; then
+	start_server -B 127.0.0.1 --offload software
+	check "gtlsclient downloads" gtls
+	check "gtlsclient downloads by 0-RTT" early
+	stop_server
+	check "its packets are opened by libqoff, whatever number it began with" \
+		jq -e '.rx_opened_below > 0 and .rx_failed_below == 0' server.json
+else
+	echo "# there is no gtlsclient in /opt/aside"
+fi
+
 # --- our client ---
 # fetch OPTION...: the file, and its hash
 fetch() { client --hash "$@" "$URL/file" && [ "$(stat_of client.json sha256)" = "$sum" ]; }
@@ -128,6 +148,12 @@ for smode in software off baseline; do
 	for cmode in software off baseline; do
 		check "h3client $cmode, server $smode" fetch --offload $cmode
 	done
+	stop_server
+	case $smode in
+	software) want='.tx_sealed_below > .tx_sealed_here' ;;
+	*) want='.tx_sealed_below == 0' ;;
+	esac
+	check "server $smode: $want" jq -e "$want" server.json
 done
 start_server -B 127.0.0.1 --offload software
 check "most packets are sealed and opened by libqoff" sh -c "

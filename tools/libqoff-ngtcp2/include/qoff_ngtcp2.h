@@ -159,7 +159,7 @@ void qng_conn_move(struct qng_conn *c, struct qng_sock *s);
  */
 void qng_keylog(struct qng_conn *c, const char *line, uint16_t suite);
 
-/** qng_cid_add() - a connection ID that the peer may send to. Return: 0, -ENOMEM */
+/** qng_cid_add() - a connection ID that the peer may send to. Return: 0, -EEXIST, -ENOMEM */
 int qng_cid_add(struct qng_conn *c, const ngtcp2_cid *cid);
 
 /** qng_cid_del() - one that it will not send to any more */

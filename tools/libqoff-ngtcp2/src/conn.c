@@ -286,6 +286,10 @@ int qng_cid_add(struct qng_conn *c, const ngtcp2_cid *cid)
 {
 	struct qng_cid *n;
 
+	for (unsigned int i = 0; i < c->ncid; i++) {
+		if (ngtcp2_cid_eq(&c->cid[i].cid, cid))
+			return -EEXIST;
+	}
 	if (c->ncid == MAX_CIDS)
 		return -ENOMEM;
 	n = &c->cid[c->ncid++];
