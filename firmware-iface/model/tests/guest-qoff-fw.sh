@@ -40,8 +40,6 @@ no_group() {
 }
 
 need "mlx5_core makes two netdevs" load
-IF0=$(netdev_of $FN0)
-IF1=$(netdev_of $FN1)
 need "both links come up" namespaces
 need "mlx5_ib makes two devices" rdma_up
 if [ "$2" = off ]; then
