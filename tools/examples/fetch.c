@@ -52,7 +52,7 @@ void fetch_parse_url(const char *text, struct url *u)
 	memcpy(u->authority, host, n);
 	snprintf(u->path, sizeof(u->path), "%s%s", *end == '/' ? "" : "/", end);
 	u->path[strcspn(u->path, "#")] = '\0';
-	strcpy(u->port, "443");
+	snprintf(u->port, sizeof(u->port), "443");
 	if (*host == '[') {
 		colon = memchr(host, ']', n);
 		if (!colon)

@@ -254,7 +254,8 @@ static int submit(nghttp3_conn *h3, int64_t id, struct request *r, int status, b
 		nv[n++] = field("content-range", range);
 	r->answered = true;
 	note("%s %s %d %s", r->method, r->path, status, length);
-	return nghttp3_conn_submit_response(h3, id, nv, n, body && r->end > r->off ? &reader : NULL);
+	body = body && r->end > r->off;
+	return nghttp3_conn_submit_response(h3, id, nv, n, body ? &reader : NULL);
 }
 
 static bool is_upload(const struct request *r)
