@@ -134,6 +134,8 @@ def _make_quicsim(pair):
         end.run("ip link set lo up")
         end.run(f"ip addr add {end.addr}/24 dev {end.netif}")
         end.run(f"ip -6 addr add 2001:db8::{i + 1}/64 dev {end.netif} nodad")
+        # The datagrams of one packet take an emulated device milliseconds to open
+        end.run(f"ethtool -C {end.netif} rx-usecs 10000")
         end.run(f"ip link set {end.netif} up")
         ends.append(end)
     pair.nic = "quicsim"

@@ -32,16 +32,14 @@ def _set_quic(end, value):
     """ethtool -K on a kernel with the feature patch, else qoffctl dev set."""
     on = "on" if value else "off"
     patched = QUIC[0] in _ethtool(end)
-    # Off in the reverse order: quic-tx-crypto depends on quic-gso
-    for name in QUIC if value else reversed(QUIC):
-        if patched:
-            end.run(f"ethtool -K {end.netif} {name} {on}")
-        else:
-            end.run(f"qoffctl dev set {end.netif} {name} {on}")
     if patched:
+        end.run(["ethtool", "-K", end.netif] + [w for n in QUIC for w in (n, on)])
         state = _ethtool(end)
         wrong = [n for n in QUIC if not state[n].startswith(on)]
     else:
+        # Off in the reverse order: quic-tx-crypto depends on quic-gso
+        for name in QUIC if value else reversed(QUIC):
+            end.run(f"qoffctl dev set {end.netif} {name} {on}")
         shown = end.run(f"qoffctl dev show {end.netif}")
         wrong = [n for n in QUIC if f"{n} {on}" not in " ".join(shown.split())]
     if wrong:
@@ -54,8 +52,8 @@ def _set_stack(end, value):
     state = _ethtool(end)
     names = [n for n, long in STACK.items()
              if long in state and "[fixed]" not in state[long]]
-    for name in names:
-        end.run(f"ethtool -K {end.netif} {name} {on}")
+    if names:
+        end.run(["ethtool", "-K", end.netif] + [w for n in names for w in (n, on)])
     state = _ethtool(end)
     wrong = [n for n in names if not state[STACK[n]].startswith(on)]
     if wrong:
