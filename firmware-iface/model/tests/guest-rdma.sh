@@ -1,16 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guest: mlx5_ib, ibv_devinfo, DEVX objects and a data path in user space. By itself, or sourced at the
-# end of another guest's tests.
+# Guest: mlx5_ib, ibv_devinfo, DEVX objects and a data path in user space.
 
-alone=
-if [ -z "$IF0" ]; then
-	alone=1
-	. "$(dirname "$0")/lib.sh"
-	need "mlx5_core makes two netdevs" load
-	need "both links come up" namespaces
-fi
-DEVX=/src/build/nicmodel/devx
+. "$(dirname "$0")/lib.sh"
+DEVX=${1:-/src/build/nicmodel/devx}
 
 rdma_up() {
 	modprobe mlx5_ib && modprobe ib_uverbs &&
@@ -32,10 +25,14 @@ devx() {
 	[ "$before" = "$after" ]
 }
 
+need "mlx5_core makes two netdevs" load
+IF0=$(netdev_of $FN0)
+IF1=$(netdev_of $FN1)
+need "both links come up" namespaces
 check "mlx5_ib makes two devices" rdma_up
 check "ibv_devinfo knows the device and an active port" devinfo
 devx >/dev/null 2>&1 # the first context makes objects that stay with the device
 check "DEVX sends from user space and leaves nothing behind" devx
 check "the netdev still works" n0 ping -c 2 -i 0.2 -W 5 10.0.0.2
 check "mlx5_ib goes" modprobe -r mlx5_ib
-[ -z "$alone" ] || done_testing
+done_testing

@@ -11,7 +11,8 @@ import sys
 import time
 
 NIC = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "nic")
-LIMIT = 240     # seconds for the boot, and for each command: TCG on a loaded machine
+LIMIT = 240     # seconds for a command: TCG on a loaded machine
+BOOT_LIMIT = 2400   # for the boot, which may wait until other guests have ended
 
 
 class Terminal:
@@ -33,9 +34,9 @@ class Terminal:
         self.text += data.decode("utf-8", "replace").replace("\r", "")
         return bool(data)
 
-    def wait_for(self, pattern, begin=0):
+    def wait_for(self, pattern, begin=0, limit=LIMIT):
         """The text from begin up to and with the pattern; None when it does not come."""
-        end = time.monotonic() + LIMIT
+        end = time.monotonic() + limit
         while time.monotonic() < end:
             found = re.compile(pattern).search(self.text, begin)
             if found:
@@ -75,7 +76,7 @@ def main():
         print(f"{'ok' if good else 'not ok'} {number} - {text}", flush=True)
 
     check("a prompt, after both links are up",
-          "did not come up" not in (term.wait_for(r"(?m)^nic# ") or "did not come up"))
+          "did not come up" not in (term.wait_for(r"(?m)^nic# ", limit=BOOT_LIMIT) or "did not come up"))
     check("a command in a namespace", " 0% packet loss" in (term.command("n0 ping -c 3 -i 0.2 10.0.0.2") or ""))
     check("the other namespace, IPv6", " 0% packet loss" in (term.command("n1 ping -c 2 -i 0.2 fd00::1") or ""))
     check("the model answers", '"state":"ready"' in (term.command("""ctl '{"cmd":"state"}'""") or ""))
