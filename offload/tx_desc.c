@@ -90,6 +90,24 @@ void qoff_super_put(struct qoff_super *t)
 	kfree(t);
 }
 
+/* A device may segment UDP with the stack's help only (GSO partial, mlx5), and
+ * the stack then hides the feature from any skb but one that asks for that help.
+ * A super-packet needs none; it asks all the same, so that it is left whole.
+ */
+static bool qoff_super_partial(const struct qoff_super *t)
+{
+	const struct net_device *dev;
+	bool partial;
+
+	if (!t->qd)
+		return false;
+	rcu_read_lock();
+	dev = rcu_dereference(t->qd->netdev);
+	partial = dev && dev->gso_partial_features & NETIF_F_GSO_UDP_L4;
+	rcu_read_unlock();
+	return partial;
+}
+
 /**
  * qoff_super_guard() - attach the table, set the guards
  * @skb: flat, headers and payload complete
@@ -106,6 +124,8 @@ void qoff_super_guard(struct sk_buff *skb, struct qoff_super *t)
 	if (t->nseg > 1) {
 		skb->csum_start++;
 		skb_shinfo(skb)->gso_type |= SKB_GSO_FCOE;
+		if (qoff_super_partial(t))
+			skb_shinfo(skb)->gso_type |= SKB_GSO_PARTIAL;
 	} else {
 		skb->ip_summed = CHECKSUM_NONE;
 	}

@@ -261,6 +261,8 @@ static bool qoff_super_fits(struct net_device *dev, struct sk_buff *skb,
 
 	if (t->nseg > 1) {
 		need |= NETIF_F_GSO_UDP_L4;
+		if (skb_shinfo(skb)->gso_type & SKB_GSO_PARTIAL)
+			need |= NETIF_F_GSO_PARTIAL;
 		max = skb_shinfo(skb)->gso_size;
 	}
 	if (!(features & QUIC_OFFLOAD_FEATURE_GSO) ||

@@ -8,6 +8,8 @@
 #include "en_accel/qoff_priv.h"
 #include "lib/crypto.h"
 
+#define MLX5E_QOFF_RX	(QUIC_OFFLOAD_FEATURE_GRO | QUIC_OFFLOAD_FEATURE_RX_CRYPTO)
+
 static struct mlx5e_qoff *mlx5e_qoff_of(struct qoff_dev *qd)
 {
 	return qd->drv_priv;
@@ -287,13 +289,13 @@ static bool mlx5e_qoff_rx_possible(struct mlx5e_priv *priv)
 static int mlx5e_qoff_switch(struct qoff_dev *qd, u32 features,
 			     struct netlink_ext_ack *extack)
 {
-	u32 rx = QUIC_OFFLOAD_FEATURE_GRO | QUIC_OFFLOAD_FEATURE_RX_CRYPTO;
 	struct mlx5e_qoff *qoff = mlx5e_qoff_of(qd);
 	struct mlx5e_qoff_fs *fs;
 
-	if (!(features & rx) == !qoff->fs)
+	lockdep_assert_held(&qd->lock);
+	if (!(features & MLX5E_QOFF_RX) == !qoff->fs)
 		return 0;
-	if (!(features & rx)) {
+	if (!(features & MLX5E_QOFF_RX)) {
 		mlx5e_qoff_fs_destroy(qoff->priv, qoff->fs);
 		qoff->fs = NULL;
 		return 0;
@@ -407,9 +409,25 @@ netdev_features_t mlx5e_qoff_fix_features(struct mlx5e_priv *priv,
 void mlx5e_qoff_set_features(struct mlx5e_priv *priv, netdev_features_t features)
 {
 	struct mlx5e_qoff *qoff = rtnl_dereference(priv->qoff);
+	u32 quic = qoff_features_from_netdev(features);
+	int err;
 
-	if (qoff)
-		qoff_dev_set_features(qoff->qd, qoff_features_from_netdev(features));
+	if (!qoff)
+		return;
+	/* Steering stands while the core may place flows */
+	if (quic & MLX5E_QOFF_RX) {
+		mutex_lock(&qoff->qd->lock);
+		err = mlx5e_qoff_switch(qoff->qd, quic, NULL);
+		mutex_unlock(&qoff->qd->lock);
+		if (err)
+			quic &= ~MLX5E_QOFF_RX;
+	}
+	qoff_dev_set_features(qoff->qd, quic);
+	if (!(quic & MLX5E_QOFF_RX)) {
+		mutex_lock(&qoff->qd->lock);
+		mlx5e_qoff_switch(qoff->qd, quic, NULL);
+		mutex_unlock(&qoff->qd->lock);
+	}
 }
 
 static void mlx5e_qoff_fill_caps(struct mlx5e_qoff *qoff)
@@ -464,7 +482,7 @@ void mlx5e_qoff_init(struct mlx5e_priv *priv)
 	}
 	qoff->qd = qd;
 	rcu_assign_pointer(priv->qoff, qoff);
-	qoff_dev_set_features(qd, qoff_features_from_netdev(priv->netdev->features));
+	mlx5e_qoff_set_features(priv, priv->netdev->features);
 	rtnl_unlock();
 	return;
 
