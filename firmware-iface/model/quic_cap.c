@@ -41,7 +41,7 @@
 	X(pn_window_log, 14)					\
 	X(max_lso_segs, QOFF_MLX5_MAX_SEGS)			\
 	X(max_gro_segs, 64)					\
-	X(max_gro_bytes, 65535)					\
+	X(max_gro_bytes, 62976)					\
 	X(concurrent_protocols, 0xffff)				\
 	X(gro_sessions, 32)					\
 	X(max_tx_ctx, 1u << (NM_QUIC_LOG_MAX_CTX - 1))		\

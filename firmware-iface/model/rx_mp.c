@@ -49,6 +49,19 @@ static bool mp_filler(struct nm_fn *fn, struct nm_rq *rq, u32 strides)
 	return nm_cq_post(rq->cq, &cqe, false);
 }
 
+/* Bytes, not only strides: a buffer may begin within its first stride and then
+ * ends that much before its last one does.
+ */
+static bool mp_fits(const struct nm_rq *rq, const struct mp_wqe *w, u32 len)
+{
+	u32 size = 1u << rq->log_stride_sz;
+	u32 need = DIV_ROUND_UP(len + rq->pad_align, size);
+
+	return rq->stride_at + need <= 1u << rq->log_strides &&
+	       (u64)rq->stride_at * size + rq->pad_align + len <=
+	       (be32toh(w->data.byte_count) & ~NM_SEG_START_PAD);
+}
+
 u8 nm_rx_mp_place(struct nm_fn *fn, struct nm_rq *rq, u32 len,
 		  struct nm_rx_place *pl)
 {
@@ -58,7 +71,9 @@ u8 nm_rx_mp_place(struct nm_fn *fn, struct nm_rq *rq, u32 len,
 
 	if (need > total)
 		return NM_SYND_LOCAL_LENGTH;
-	if (rq->stride_at + need > total) {
+	if (!mp_read(fn, rq, &w))
+		return NM_SYND_LOCAL_PROT;
+	if (rq->stride_at && !mp_fits(rq, &w, len)) {
 		if (!mp_filler(fn, rq, total - rq->stride_at))
 			return NM_SYND_LOCAL_QP_OP;
 		mp_advance(fn, rq);
@@ -66,11 +81,10 @@ u8 nm_rx_mp_place(struct nm_fn *fn, struct nm_rq *rq, u32 len,
 			pl->consumed = 0;
 			return 0;
 		}
+		if (!mp_read(fn, rq, &w))
+			return NM_SYND_LOCAL_PROT;
 	}
-	if (!mp_read(fn, rq, &w))
-		return NM_SYND_LOCAL_PROT;
-	if ((u64)(rq->stride_at + need) * size >
-	    (be32toh(w.data.byte_count) & ~NM_SEG_START_PAD))
+	if (!mp_fits(rq, &w, len))
 		return NM_SYND_LOCAL_LENGTH;
 	if (nm_mkey_iov(fn, be32toh(w.data.lkey), rq->pd, be64toh(w.data.addr) +
 			(u64)rq->stride_at * size + rq->pad_align, len, NM_DMA_W,

@@ -93,6 +93,20 @@ load() {
 	IF1=$(netdev_of $FN1)
 }
 
+# The same with the QUIC extension (kernel/lab/make-mlx5), in place of the kernel's own mlx5_core
+load_quic() {
+	local m modules
+	modules=/src/build/modules/$(uname -r)
+	[ -d /sys/module/quic_offload ] || insmod "$modules/quic_offload.ko" || return 1
+	for m in $(modinfo -F depends "$modules/mlx5/mlx5_core.ko" | tr , ' '); do
+		[ "$m" = quic_offload ] || modprobe "$m" || return 1
+	done
+	insmod "$modules/mlx5/mlx5_core.ko" || return 1
+	wait_for 20 netdev_of $FN0 && wait_for 20 netdev_of $FN1 || return 1
+	IF0=$(netdev_of $FN0)
+	IF1=$(netdev_of $FN1)
+}
+
 carrier() { [ "$(ip netns exec "$1" cat "/sys/class/net/$2/carrier" 2>/dev/null)" = 1 ]; }
 
 # n0 has function 0 with 10.0.0.1, n1 has function 1 with 10.0.0.2
