@@ -4,6 +4,38 @@
  * One table, run against the kernel and against libqoff's backend in user space: both
  * must refuse with the same errno. After each refused send the next good one must
  * arrive alone, with the packet number that was refused.
+ *
+ * What must be refused, and which case here (bad_request.c: there) does it:
+ *
+ *	control message
+ *	  truncated			"control message without a whole head", "one byte short",
+ *					"cmsg_len ..."
+ *	  sizes, both rules		"hdr_size ...", "seg_size ..."
+ *	  nseg 0, over 128		"nseg 0", "nseg 129"
+ *	  lengths			"a length of 0", "lengths sum up ...", "no payload",
+ *					"longer than a datagram in all"
+ *	  flags, reserved fields	"unknown flag", "reserved field", "flag of a segment",
+ *					"pn_off ...", "RAW with ..."
+ *	  context			"context 0", "unknown context", "stale context",
+ *					"generation 0", run_foreign()
+ *	  two of them, UDP_SEGMENT	"two control messages", "together with UDP_SEGMENT",
+ *					run_state() for the socket option
+ *	  unattached, IPv4 and IPv6	run_unattached(), for each address it is run with
+ *	  MSG_MORE, cork		"MSG_MORE", run_state() for what is pending,
+ *					run_sockopts(), "attach: corked"
+ *	packet
+ *	  long header			"long header"
+ *	  fixed bit			"fixed bit clear"; allowed: run_grease()
+ *	  reserved bits			"first/second reserved bit set", "... greases"
+ *	  phase				"phase without a key", "two phases", run_old_phase()
+ *	  packet number			"packet number not above the last", "packet number 2^62",
+ *					"packet numbers run over 2^62-1", "header has another ..."
+ *	  length			"too short for the sample", "over the MTU"
+ *	  destination			"multicast", "port 0", run_state() for broadcast
+ *	netlink				bad_request.c; privilege, limits and attributes that
+ *					libqoff cannot make: control.py
+ *	receive				receive_cases() for the call; what comes from the wire:
+ *					rx.c, rx_guard.c
  */
 #include "bad_input.h"
 
@@ -495,6 +527,72 @@ static void run_unattached(struct world *w)
 	close(fd);
 }
 
+/* The next good send arrives alone, from @pn on */
+static bool undisturbed(struct world *w, uint64_t pn)
+{
+	uint64_t first = 0, last = 0;
+	static struct send s;
+
+	if (next_pn(w) != pn)
+		return false;
+	good(w, &s, pn);
+	return !do_send(w->a, &s) && drain(w, 2, &first, &last) == 2 && first == pn &&
+	       last == pn + 1;
+}
+
+/* A context of another group, at an index that this one does not use */
+static void run_foreign(struct world *w)
+{
+	uint64_t pn = next_pn(w);
+	static struct send s;
+	int err;
+
+	good(w, &s, pn);
+	err = do_send(w->b, &s);
+	ksft_result(err == -ENOENT && undisturbed(w, pn), "send, %s: another group's context: %s",
+		    backend_name(w->backend), strerror(-err));
+}
+
+/* What an ordinary datagram or an option has left in the socket. The kernel's alone. */
+static void run_state(struct world *w)
+{
+	struct qoff_batch b = { 0 };
+	uint64_t pn = next_pn(w);
+	static uint8_t data[2048];
+	static struct send s;
+	int err, gso = 100;
+
+	if (w->backend != QOFF_KERNEL)
+		return;
+	b.data = data;
+	b.size = sizeof(data);
+	MUST(sendto(w->fa, "mo", 2, MSG_MORE, (void *)&w->sb, addr_len(&w->sb)) == 2);
+	good(w, &s, pn);
+	err = do_send(w->a, &s);
+	MUST(sendto(w->fa, "re", 2, 0, (void *)&w->sb, addr_len(&w->sb)) == 2);
+	ksft_result(err == -EINVAL && recv_wait(w->b, &b) == 1 && b.len == 4 && !b.rx.nopened &&
+		    !memcmp(data, "more", 4) && undisturbed(w, pn),
+		    "send, kernel: while a datagram is pending: %s", strerror(-err));
+
+	pn = next_pn(w);
+	MUST(!setsockopt(w->fa, SOL_UDP, UDP_SEGMENT, &gso, sizeof(gso)));
+	good(w, &s, pn);
+	err = do_send(w->a, &s);
+	gso = 0;
+	MUST(!setsockopt(w->fa, SOL_UDP, UDP_SEGMENT, &gso, sizeof(gso)));
+	ksft_result(err == -EINVAL && undisturbed(w, pn),
+		    "send, kernel: UDP_SEGMENT as the socket's option: %s", strerror(-err));
+
+	if (w->sb.ss_family != AF_INET)
+		return;
+	pn = next_pn(w);
+	good(w, &s, pn);
+	((struct sockaddr_in *)&s.to)->sin_addr.s_addr = htonl(0x7fffffff);
+	err = do_send(w->a, &s);
+	ksft_result(err == -EOPNOTSUPP && undisturbed(w, pn), "send, kernel: broadcast: %s",
+		    strerror(-err));
+}
+
 /* What an attached socket refuses to become. The kernel's alone. */
 static void run_sockopts(struct world *w)
 {
@@ -557,6 +655,8 @@ static void run(enum qoff_backend backend, const char *addr, bool mtu)
 			run_send(&w, &send_cases[i]);
 	}
 	run_unattached(&w);
+	run_foreign(&w);
+	run_state(&w);
 	run_sockopts(&w);
 	receive_cases(&w);
 	run_grease(&w);
