@@ -91,7 +91,8 @@ MIRROR = ("tc qdisc add dev qs0 clsact", "tc filter add dev qs0 egress protocol 
 
 
 def changes(net, dst):
-    """Is the ring held, a change, and its end; sends go on in between and after."""
+    """Where packets wait ("ring", "door": for the neighbour, or nowhere), a change, and its end;
+    sends go on in between and after."""
     ip = "ip -6" if ":" in dst else "ip"
     length = 128 if ":" in dst else 32
 
@@ -99,30 +100,33 @@ def changes(net, dst):
         knob("qs0", "busy_n", n)
         knob("qs0", "busy_m", 3 * bool(n))
 
-    yield False, lambda: knob("qs0", "reset", 1), None
-    yield False, lambda: busy(2), lambda: busy(0)
+    yield None, lambda: knob("qs0", "reset", 1), None
+    yield None, lambda: busy(2), lambda: busy(0)
     # What fills the ring and the qdisc goes out after the context is gone
-    yield True, lambda: knob("qs0", "reset", 1), None
-    yield True, lambda: knob("qs0", "lose", 1), None
-    yield (False, lambda: net.run("a", f"{ip} route replace {dst}/{length} dev va"),
+    yield "ring", lambda: knob("qs0", "reset", 1), None
+    yield "ring", lambda: knob("qs0", "lose", 1), None
+    yield (None, lambda: net.run("a", f"{ip} route replace {dst}/{length} dev va"),
            lambda: net.run("a", f"{ip} route del {dst}/{length} dev va"))
-    yield (True, lambda: net.run("a", f"{ip} route replace {dst}/{length} dev va"),
+    yield ("ring", lambda: net.run("a", f"{ip} route replace {dst}/{length} dev va"),
            lambda: net.run("a", f"{ip} route del {dst}/{length} dev va"))
-    yield (False, lambda: net.run("a", "ethtool -K qs0 quic-tx-crypto off"),
+    yield (None, lambda: net.run("a", "ethtool -K qs0 quic-tx-crypto off"),
            lambda: net.run("a", "ethtool -K qs0 quic-tx-crypto on"))
-    yield (False, lambda: net.run("a", "ethtool -K qs0 tx-udp-segmentation off"),
+    # Built for the device, they find that it does not seal any more
+    yield ("door", lambda: net.run("a", "ethtool -K qs0 quic-tx-crypto off"),
+           lambda: net.run("a", "ethtool -K qs0 quic-tx-crypto on"))
+    yield (None, lambda: net.run("a", "ethtool -K qs0 tx-udp-segmentation off"),
            lambda: net.run("a", "ethtool -K qs0 tx-udp-segmentation on quic-gso on "
                            "quic-tx-crypto on"))
-    yield (False, lambda: net.run("a", *MIRROR),
+    yield (None, lambda: net.run("a", *MIRROR),
            lambda: net.run("a", "tc qdisc del dev qs0 clsact"))
-    yield (False, lambda: net.run("a", "tc qdisc replace dev qs0 root netem delay 1ms "
+    yield (None, lambda: net.run("a", "tc qdisc replace dev qs0 root netem delay 1ms "
                                     "duplicate 50%"),
            lambda: net.run("a", "tc qdisc del dev qs0 root"))
-    yield (False, lambda: knob("qs0", "registered", 0),
+    yield (None, lambda: knob("qs0", "registered", 0),
            lambda: (knob("qs0", "registered", 1),
                     net.run("a", "ethtool -K qs0 quic-gso on quic-tx-crypto on")))
     if ":" not in dst:      # down would take the IPv6 address away
-        yield (False, lambda: net.run("a", "ip link set qs0 down; ip link set qs0 up"),
+        yield (None, lambda: net.run("a", "ip link set qs0 down; ip link set qs0 up"),
                lambda: (until(lambda: running("a", "qs0"), "carrier"), net.known()))
 
 
@@ -137,10 +141,15 @@ def torture(net, dst, top):
         for held, begin, end in changes(net, dst):
             run.go_on()
             if held:
-                knob("qs0", "hold_tx", 1)
+                if held == "door":
+                    net.mute()
+                else:
+                    knob("qs0", "hold_tx", 1)
                 run.go_on()
             begin()
-            if held:
+            if held == "door":
+                net.known()
+            elif held:
                 net.release()
             run.go_on()
             if end:
