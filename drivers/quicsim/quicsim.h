@@ -146,7 +146,8 @@ enum qsim_forge {
  * @dup: come twice
  * @reorder: come after the next @reorder_gap frames
  * @corrupt: one byte altered
- * @corrupt_keep_csum: two words swapped instead, which no checksum notices
+ * @corrupt_keep_csum: two words of a UDP frame swapped instead, which no checksum
+ *	notices
  * @delay_us: all frames take that long
  * @reorder_gap: see @reorder
  * @hold_tx: the device takes no descriptors

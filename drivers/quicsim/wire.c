@@ -5,6 +5,8 @@
  * The monitor sees a frame as the sending device put it on the wire, before
  * any fault: what it shows is what left the device.
  */
+#include <linux/ip.h>
+#include <linux/ipv6.h>
 #include <linux/kthread.h>
 
 #include "quicsim.h"
@@ -87,6 +89,24 @@ static void qsim_corrupt_swap(struct sk_buff *skb, u32 rnd)
 	}
 }
 
+/* What no checksum notices is only done to UDP, whose packets have a tag to find
+ * it by. TCP and neighbour discovery would take it for the truth.
+ */
+static bool qsim_corrupt_fits(const struct qsim_faults *flt,
+			      const struct sk_buff *skb)
+{
+	const struct ethhdr *eth = (void *)skb->data;
+
+	if (!READ_ONCE(flt->corrupt_keep_csum))
+		return true;
+	if (skb->len >= ETH_HLEN + sizeof(struct iphdr) &&
+	    eth->h_proto == htons(ETH_P_IP))
+		return ((struct iphdr *)(eth + 1))->protocol == IPPROTO_UDP;
+	return skb->len >= ETH_HLEN + sizeof(struct ipv6hdr) &&
+	       eth->h_proto == htons(ETH_P_IPV6) &&
+	       ((struct ipv6hdr *)(eth + 1))->nexthdr == IPPROTO_UDP;
+}
+
 static void qsim_corrupt(struct qsim_faults *flt, struct sk_buff *skb)
 {
 	u32 rnd = qsim_rnd(&flt->corrupt.rnd);
@@ -129,7 +149,7 @@ static void qsim_wire_faults(struct qsim_port *port, struct sk_buff *skb,
 			__skb_queue_tail(out, copy);
 		}
 	}
-	if (unlikely(qsim_every(&flt->corrupt))) {
+	if (qsim_corrupt_fits(flt, skb) && unlikely(qsim_every(&flt->corrupt))) {
 		qsim_count(port, QSIM_FLT_CORRUPT, 1);
 		qsim_corrupt(flt, skb);
 	}
