@@ -102,7 +102,7 @@ struct qoff_hp *qoff_hp_alloc(u8 cipher, const u8 *raw)
 	struct qoff_hp *hp;
 	int err;
 
-	hp = kzalloc(sizeof(*hp), GFP_KERNEL_ACCOUNT);
+	hp = kzalloc(sizeof(*hp), QOFF_GFP);
 	if (!hp)
 		return ERR_PTR(-ENOMEM);
 	refcount_set(&hp->ref, 1);
@@ -214,7 +214,7 @@ struct qoff_key *qoff_key_alloc(u8 cipher, struct qoff_hp *hp, const u8 *raw,
 	unsigned int size;
 	int err;
 
-	key = kzalloc(sizeof(*key), GFP_KERNEL_ACCOUNT);
+	key = kzalloc(sizeof(*key), QOFF_GFP);
 	if (!key)
 		return ERR_PTR(-ENOMEM);
 	refcount_set(&key->ref, 1);

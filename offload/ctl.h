@@ -67,7 +67,8 @@ void qoff_group_uncharge(struct qoff_group *g);
 void qoff_group_leave(struct qoff_sock *qs);
 bool qoff_group_has_port(struct qoff_group *g, u16 port,
 			 const struct sock *except);
-void qoff_group_for_each(void (*fn)(struct qoff_group *g));
+void qoff_group_for_each(const struct net *net,
+			 void (*fn)(struct qoff_group *g));
 
 static inline bool qoff_group_hold(struct qoff_group *g)
 {
@@ -124,9 +125,13 @@ int qoff_flow_del(struct qoff_group *g, u32 id, struct netlink_ext_ack *extack);
 void qoff_flow_del_port(struct qoff_group *g, u16 port);
 void qoff_flow_refresh_all(struct qoff_group *g);
 
-/* place.c */
+/* route.c */
 bool qoff_route_of_sock(struct qoff_route *r, const struct sock *sk);
 struct qoff_dev *qoff_route_dev(struct net *net, const struct qoff_route *r);
+int qoff_route_net_init(struct net *net);
+void qoff_route_net_exit(struct net *net);
+
+/* place.c */
 struct qoff_place *qoff_place_ctx(struct qoff_dev *qd, struct net *net,
 				  const struct qoff_ctx *ctx);
 struct qoff_place *qoff_place_flow(struct qoff_dev *qd, struct net *net,
@@ -146,6 +151,7 @@ int qoff_dev_config(struct qoff_dev *qd, const u32 *features,
 		    const u32 *tap_policy, struct netlink_ext_ack *extack);
 bool qoff_dev_get_stats(struct qoff_dev *qd, struct qoff_dev_stats *stats);
 void qoff_refresh_kick(void);
+void qoff_refresh_group(struct qoff_group *g);
 
 /* nl.c */
 int qoff_key_conf_check(const struct qoff_key_conf *conf, u8 cipher,

@@ -355,6 +355,8 @@ static struct qoff_key *qoff_ctx_new_key(struct qoff_ctx *ctx,
 		NL_SET_ERR_MSG(extack, "the cipher is not available");
 		return key;
 	}
+	key->used = min(READ_ONCE(qoff_key_used),
+			qoff_cipher_info(ctx->cipher)->seal_limit);
 	err = qoff_key_publish(key, ctx->group->net);
 	if (err) {
 		if (err == -EEXIST)
@@ -373,7 +375,7 @@ static struct qoff_ctx *qoff_ctx_alloc(struct qoff_group *g,
 	struct qoff_ctx *ctx;
 	int err;
 
-	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+	ctx = kzalloc(sizeof(*ctx), QOFF_GFP);
 	if (!ctx)
 		return ERR_PTR(-ENOMEM);
 	refcount_set(&ctx->ref, 1);
@@ -445,7 +447,7 @@ static int qoff_ctx_insert(struct qoff_group *g, struct qoff_ctx *ctx,
 	ctx->gen = ++g->next_gen;
 	/* Reserve first: a context is complete when the data path can find it */
 	err = xa_alloc(&g->ctxs, &ctx->id, NULL,
-		       XA_LIMIT(1, QOFF_MAX_CTX_GROUP), GFP_KERNEL_ACCOUNT);
+		       XA_LIMIT(1, QOFF_MAX_CTX_GROUP), QOFF_GFP);
 	if (err) {
 		qoff_group_uncharge(g);
 		return err;

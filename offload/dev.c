@@ -77,8 +77,8 @@ void qoff_dev_put(struct qoff_dev *qd)
 	kfree_rcu(qoff_device(qd), pub.rcu);
 }
 
-/* A device's state changed: flows and contexts go where they should be */
-static void qoff_refresh_group(struct qoff_group *g)
+/* A device's state or a route changed: flows and contexts go where they should be */
+void qoff_refresh_group(struct qoff_group *g)
 {
 	qoff_ctx_refresh_all(g);
 	qoff_flow_refresh_all(g);
@@ -109,7 +109,7 @@ static void qoff_refresh_lost(void)
 static void qoff_refresh_fn(struct work_struct *work)
 {
 	qoff_refresh_lost();
-	qoff_group_for_each(qoff_refresh_group);
+	qoff_group_for_each(NULL, qoff_refresh_group);
 }
 
 /* Context: any */

@@ -10,6 +10,7 @@
 
 #include <linux/slab.h>
 #include <net/ipv6.h>
+#include <net/l3mdev.h>
 
 #include "ctl.h"
 #include "trace.h"
@@ -22,7 +23,7 @@ const struct rhashtable_params qoff_flow_params = {
 };
 
 static_assert(sizeof(struct qoff_flow_key) ==
-	      8 + 2 * sizeof(struct in6_addr) + QOFF_MAX_DCID,
+	      12 + 2 * sizeof(struct in6_addr) + QOFF_MAX_DCID,
 	      "hashed as memory");
 
 /**
@@ -111,7 +112,7 @@ static struct qoff_rxkeys *qoff_rxkeys_alloc(struct qoff_group *g,
 	struct qoff_key *key;
 	int err;
 
-	keys = kzalloc(sizeof(*keys), GFP_KERNEL_ACCOUNT);
+	keys = kzalloc(sizeof(*keys), QOFF_GFP);
 	if (!keys)
 		return ERR_PTR(-ENOMEM);
 	refcount_set(&keys->ref, 1);
@@ -119,6 +120,8 @@ static struct qoff_rxkeys *qoff_rxkeys_alloc(struct qoff_group *g,
 	INIT_RCU_WORK(&keys->free_work, qoff_rxkeys_free);
 	keys->cipher = conf->cipher;
 	keys->next_pn = next_pn;
+	atomic64_set(&keys->failed, min(READ_ONCE(qoff_key_used),
+					qoff_cipher_info(conf->cipher)->open_limit));
 	keys->net = g->net;
 	keys->group_id = g->id;
 	keys->hp = qoff_hp_alloc(conf->cipher, conf->hp);
@@ -174,7 +177,7 @@ static struct qoff_dev *qoff_flow_dev(const struct qoff_flow *flow)
 		.family = flow->key.family,
 		.local = flow->key.local,
 		.remote = flow->key.remote,
-		.oif = flow->oif,
+		.oif = flow->key.scope ?: flow->oif,
 		.mark = flow->mark,
 	};
 
@@ -200,6 +203,8 @@ static struct qoff_place *qoff_flow_place_new(struct qoff_flow *flow,
 
 	fp.id = flow->id;
 	fp.key = flow->key;
+	/* A device has one interface */
+	fp.key.scope = 0;
 	fp.cipher = cipher;
 	if (cipher) {
 		memcpy(fp.hp_key, keys->hp->raw, sizeof(fp.hp_key));
@@ -343,6 +348,32 @@ other:
 	return -EADDRNOTAVAIL;
 }
 
+/* Link-local addresses mean something on one interface only */
+static int qoff_flow_scope(const struct sock *sk, struct qoff_flow_key *key,
+			   struct netlink_ext_ack *extack)
+{
+	int bound = READ_ONCE(sk->sk_bound_dev_if);
+
+	if (!qoff_flow_key_scoped(key)) {
+		if (!key->scope)
+			return 0;
+		NL_SET_ERR_MSG(extack, "scope-id goes with link-local addresses only");
+		return -EINVAL;
+	}
+	if (!key->scope)
+		key->scope = bound;
+	if (!key->scope) {
+		NL_SET_ERR_MSG(extack, "a link-local address needs scope-id or a bound socket");
+		return -EINVAL;
+	}
+	if (bound && bound != key->scope &&
+	    bound != l3mdev_master_ifindex_by_index(sock_net(sk), key->scope)) {
+		NL_SET_ERR_MSG(extack, "the socket is bound to another interface");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static struct qoff_flow *qoff_flow_find(struct qoff_group *g, u32 id,
 					struct netlink_ext_ack *extack)
 {
@@ -382,14 +413,15 @@ static struct qoff_rxkeys *qoff_flow_get_keys(struct qoff_group *g,
 
 static struct qoff_flow *qoff_flow_alloc(struct qoff_group *g,
 					 const struct sock *sk,
-					 const struct qoff_flow_conf *conf)
+					 const struct qoff_flow_conf *conf,
+					 const struct qoff_flow_key *key)
 {
 	struct qoff_flow *flow;
 
-	flow = kzalloc(sizeof(*flow), GFP_KERNEL_ACCOUNT);
+	flow = kzalloc(sizeof(*flow), QOFF_GFP);
 	if (!flow)
 		return NULL;
-	flow->key = conf->key;
+	flow->key = *key;
 	flow->key.local_port = htons(READ_ONCE(inet_sk(sk)->inet_num));
 	flow->net = g->net;
 	flow->group = g;
@@ -422,7 +454,7 @@ static int qoff_flow_insert(struct qoff_group *g, struct qoff_flow *flow,
 		goto err_charge;
 	if (keys && !keys->flow_id)
 		keys->flow_id = flow->id;
-	err = xa_insert(&g->flows, flow->id, flow, GFP_KERNEL_ACCOUNT);
+	err = xa_insert(&g->flows, flow->id, flow, QOFF_GFP);
 	if (err)
 		goto err_id;
 	err = rhashtable_lookup_insert_fast(&qn->flows, &flow->node,
@@ -462,15 +494,17 @@ int qoff_flow_add(struct qoff_group *g, const struct sock *sk,
 		  const struct qoff_flow_conf *conf,
 		  struct netlink_ext_ack *extack, u32 *id)
 {
+	struct qoff_flow_key key = conf->key;
 	struct qoff_rxkeys *keys;
 	struct qoff_flow *flow;
 	int err;
 
 	mutex_lock(&g->lock);
-	err = qoff_flow_check_sock(sk, &conf->key, extack);
+	err = qoff_flow_check_sock(sk, &key, extack) ?:
+	      qoff_flow_scope(sk, &key, extack);
 	if (err)
 		goto out;
-	flow = qoff_flow_alloc(g, sk, conf);
+	flow = qoff_flow_alloc(g, sk, conf, &key);
 	if (!flow) {
 		err = -ENOMEM;
 		goto out;

@@ -128,7 +128,7 @@ static bool qoff_gro_known(struct sock *sk, const struct sk_buff *skb,
 
 	qoff_rx_flow_key(&key, base + NAPI_GRO_CB(skb)->network_offset,
 			 (const struct udphdr *)(base + off) - 1,
-			 base + off + 1, dcid_len);
+			 skb->dev->ifindex, base + off + 1, dcid_len);
 	return qoff_flow_lookup(sock_net(sk), &key);
 }
 

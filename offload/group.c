@@ -5,6 +5,7 @@
  */
 
 #include <linux/hashtable.h>
+#include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include <net/inet_sock.h>
 
@@ -23,6 +24,10 @@ struct qoff_user {
 	unsigned int ref;
 	atomic_t objs;
 };
+
+static unsigned int max_objs_user = QOFF_MAX_OBJS_USER;
+module_param(max_objs_user, uint, 0644);
+MODULE_PARM_DESC(max_objs_user, "contexts and flows of one user");
 
 static DEFINE_HASHTABLE(qoff_users, 6);
 static DEFINE_SPINLOCK(qoff_users_lock); /* protects qoff_users and references */
@@ -46,7 +51,7 @@ static struct qoff_user *qoff_user_get(kuid_t uid)
 {
 	struct qoff_user *u, *new;
 
-	new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
+	new = kzalloc(sizeof(*new), QOFF_GFP);
 	if (!new)
 		return NULL;
 	new->uid = uid;
@@ -87,7 +92,8 @@ static void qoff_user_put(struct qoff_user *u)
 int qoff_group_charge(struct qoff_group *g, struct netlink_ext_ack *extack)
 {
 	lockdep_assert_held(&g->lock);
-	if (atomic_inc_return(&g->user->objs) > QOFF_MAX_OBJS_USER) {
+	if ((unsigned int)atomic_inc_return(&g->user->objs) >
+	    READ_ONCE(max_objs_user)) {
 		atomic_dec(&g->user->objs);
 		NL_SET_ERR_MSG(extack, "the user has too many contexts and flows");
 		return -EDQUOT;
@@ -113,7 +119,7 @@ struct qoff_group *qoff_group_create(struct net *net, kuid_t uid, u8 dcid_len)
 	struct qoff_group *g;
 	int err;
 
-	g = kzalloc(sizeof(*g), GFP_KERNEL_ACCOUNT);
+	g = kzalloc(sizeof(*g), QOFF_GFP);
 	if (!g)
 		return ERR_PTR(-ENOMEM);
 	g->net = net;
@@ -129,7 +135,7 @@ struct qoff_group *qoff_group_create(struct net *net, kuid_t uid, u8 dcid_len)
 		goto err_free;
 	}
 	err = xa_alloc_cyclic(&qoff_groups, &g->id, g, xa_limit_31b,
-			      &qoff_group_next, GFP_KERNEL_ACCOUNT);
+			      &qoff_group_next, QOFF_GFP);
 	if (err < 0)
 		goto err_user;
 	return g;
@@ -158,10 +164,12 @@ void qoff_group_put(struct qoff_group *g)
 
 /**
  * qoff_group_for_each() - call for every group
+ * @net: of this namespace, NULL: of any
  * @fn: called with the group's lock held; not called for a group without open
  *	sockets, so the namespace is there
  */
-void qoff_group_for_each(void (*fn)(struct qoff_group *g))
+void qoff_group_for_each(const struct net *net,
+			 void (*fn)(struct qoff_group *g))
 {
 	struct qoff_group *g;
 	unsigned long id = 0;
@@ -176,7 +184,7 @@ void qoff_group_for_each(void (*fn)(struct qoff_group *g))
 		if (!g)
 			return;
 		mutex_lock(&g->lock);
-		if (!list_empty(&g->socks))
+		if (!list_empty(&g->socks) && (!net || g->net == net))
 			fn(g);
 		mutex_unlock(&g->lock);
 		qoff_group_put(g);

@@ -3,6 +3,7 @@
  * QUIC offload: module, namespaces, and the rules that the other files keep.
  */
 
+#include <linux/debugfs.h>
 #include <linux/module.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
@@ -85,13 +86,22 @@
 
 unsigned int qoff_net_id __read_mostly;
 struct workqueue_struct *qoff_wq;
+u64 qoff_key_used;
+static struct dentry *qoff_debugfs;
 
 static int __net_init qoff_net_init(struct net *net)
 {
 	struct qoff_net *qn = qoff_net(net);
+	int err;
 
 	xa_init_flags(&qn->flow_ids, XA_FLAGS_ALLOC1);
-	return rhashtable_init(&qn->flows, &qoff_flow_params);
+	err = rhashtable_init(&qn->flows, &qoff_flow_params);
+	if (err)
+		return err;
+	err = qoff_route_net_init(net);
+	if (err)
+		rhashtable_destroy(&qn->flows);
+	return err;
 }
 
 /* The sockets are gone, and with them the flows */
@@ -99,6 +109,7 @@ static void __net_exit qoff_net_exit(struct net *net)
 {
 	struct qoff_net *qn = qoff_net(net);
 
+	qoff_route_net_exit(net);
 	WARN_ON_ONCE(!xa_empty(&qn->flow_ids));
 	WARN_ON_ONCE(atomic_read(&qn->flows.nelems));
 	rhashtable_destroy(&qn->flows);
@@ -131,6 +142,8 @@ static int __init qoff_init(void)
 	err = qoff_nl_init();
 	if (err)
 		goto err_dev;
+	qoff_debugfs = debugfs_create_dir("quic_offload", NULL);
+	debugfs_create_u64("key_used", 0600, qoff_debugfs, &qoff_key_used);
 	return 0;
 
 err_dev:
@@ -149,6 +162,7 @@ err_wq:
  */
 static void __exit qoff_exit(void)
 {
+	debugfs_remove(qoff_debugfs);
 	qoff_nl_exit();
 	qoff_dev_exit();
 	qoff_ctx_exit();

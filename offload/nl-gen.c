@@ -82,7 +82,7 @@ static const struct nla_policy quic_offload_ctx_get_nl_policy[QUIC_OFFLOAD_A_CTX
 };
 
 /* QUIC_OFFLOAD_CMD_FLOW_ADD - do */
-static const struct nla_policy quic_offload_flow_add_nl_policy[QUIC_OFFLOAD_A_FLOW_KEYS_OF + 1] = {
+static const struct nla_policy quic_offload_flow_add_nl_policy[QUIC_OFFLOAD_A_FLOW_SCOPE_ID + 1] = {
 	[QUIC_OFFLOAD_A_FLOW_FD] = NLA_POLICY_MIN(NLA_S32, 0),
 	[QUIC_OFFLOAD_A_FLOW_LOCAL_ADDR] = { .type = NLA_BINARY, },
 	[QUIC_OFFLOAD_A_FLOW_REMOTE_ADDR] = { .type = NLA_BINARY, },
@@ -97,6 +97,7 @@ static const struct nla_policy quic_offload_flow_add_nl_policy[QUIC_OFFLOAD_A_FL
 	[QUIC_OFFLOAD_A_FLOW_KEY_GEN] = { .type = NLA_U32, },
 	[QUIC_OFFLOAD_A_FLOW_LARGEST_PN] = { .type = NLA_U64, },
 	[QUIC_OFFLOAD_A_FLOW_KEYS_OF] = NLA_POLICY_MIN(NLA_U32, 1),
+	[QUIC_OFFLOAD_A_FLOW_SCOPE_ID] = NLA_POLICY_MIN(NLA_U32, 1),
 };
 
 /* QUIC_OFFLOAD_CMD_FLOW_UPDATE - do */
@@ -204,7 +205,7 @@ static const struct genl_split_ops quic_offload_nl_ops[] = {
 		.cmd		= QUIC_OFFLOAD_CMD_FLOW_ADD,
 		.doit		= quic_offload_nl_flow_add_doit,
 		.policy		= quic_offload_flow_add_nl_policy,
-		.maxattr	= QUIC_OFFLOAD_A_FLOW_KEYS_OF,
+		.maxattr	= QUIC_OFFLOAD_A_FLOW_SCOPE_ID,
 		.flags		= GENL_CMD_CAP_DO,
 	},
 	{

@@ -86,6 +86,8 @@ static int qoff_nl_flow_key(struct genl_info *info, u8 dcid_len,
 				    "the DCID does not have the length of the group's");
 		return -EINVAL;
 	}
+	if (a[QUIC_OFFLOAD_A_FLOW_SCOPE_ID])
+		key->scope = nla_get_u32(a[QUIC_OFFLOAD_A_FLOW_SCOPE_ID]);
 	key->dcid_len = dcid_len;
 	memcpy(key->dcid, nla_data(a[QUIC_OFFLOAD_A_FLOW_DCID]), dcid_len);
 	return 0;
@@ -298,6 +300,8 @@ static int qoff_flow_fill_key(struct sk_buff *skb, const struct qoff_flow *flow)
 			  &k->local) ||
 	    qoff_put_addr(skb, QUIC_OFFLOAD_A_FLOW_REMOTE_ADDR, k->family,
 			  &k->remote) ||
+	    (k->scope &&
+	     nla_put_u32(skb, QUIC_OFFLOAD_A_FLOW_SCOPE_ID, k->scope)) ||
 	    nla_put_be16(skb, QUIC_OFFLOAD_A_FLOW_REMOTE_PORT, k->remote_port) ||
 	    nla_put(skb, QUIC_OFFLOAD_A_FLOW_DCID, k->dcid_len, k->dcid) ||
 	    qoff_put_u64(skb, QUIC_OFFLOAD_A_FLOW_COOKIE, flow->cookie))

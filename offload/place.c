@@ -149,7 +149,7 @@ static struct qoff_place *qoff_place_alloc(struct qoff_dev *qd)
 	struct qoff_place *p;
 
 	p = kzalloc(struct_size(p, drv, qd->caps->ctx_drv_size),
-		    GFP_KERNEL_ACCOUNT);
+		    QOFF_GFP);
 	if (!p)
 		return NULL;
 	if (!qoff_dev_hold(qd)) {

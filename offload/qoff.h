@@ -15,6 +15,7 @@
 #include <linux/skbuff.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
+#include <net/ipv6.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 #include <net/quic_offload/functions.h>
@@ -27,7 +28,12 @@
  */
 #define QOFF_MAX_CTX_GROUP	4096	/* contexts of one attach group */
 #define QOFF_MAX_FLOW_GROUP	8192	/* flows of one attach group */
-#define QOFF_MAX_OBJS_USER	65536	/* contexts and flows of one user */
+#define QOFF_MAX_OBJS_USER	65536	/* contexts and flows of one user, by default */
+
+/* What such an owner can allocate again and again fails when the cgroup is at its
+ * limit; it does not make the OOM killer choose a victim there.
+ */
+#define QOFF_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL)
 
 /* Counters, one for each attribute of the netlink set "stats", in its order */
 enum qoff_cnt {
@@ -381,6 +387,14 @@ struct qoff_flow {
 	struct rcu_head rcu;
 };
 
+/* Does only the interface make its addresses unique? */
+static inline bool qoff_flow_key_scoped(const struct qoff_flow_key *key)
+{
+	return key->family == AF_INET6 &&
+	       (ipv6_addr_type(&key->local) | ipv6_addr_type(&key->remote)) &
+	       IPV6_ADDR_LINKLOCAL;
+}
+
 /* Both under rcu_read_lock(); the result may be held with qoff_flow_hold() */
 struct qoff_flow *qoff_flow_lookup(struct net *net,
 				   const struct qoff_flow_key *key);
@@ -545,14 +559,22 @@ void qoff_rx_purge(struct qoff_sock *qs);
  * @flows: struct qoff_flow by key
  * @flow_ids: flows by id
  * @flow_next: where the search for a free id starts, so that ids come back late
+ * @net: the namespace
+ * @fib_nb: called when routes change
+ * @route_work: places flows anew after that
  */
 struct qoff_net {
 	struct rhashtable flows;
 	struct xarray flow_ids;
 	u32 flow_next;
+	struct net *net;
+	struct notifier_block fib_nb;
+	struct delayed_work route_work;
 };
 
 extern unsigned int qoff_net_id;
+/* For tests, in debugfs: the usage count that a new key starts with */
+extern u64 qoff_key_used;
 extern struct workqueue_struct *qoff_wq;
 
 static inline struct qoff_net *qoff_net(struct net *net)

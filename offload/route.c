@@ -3,6 +3,8 @@
  * QUIC offload: through which device do a context's or a flow's packets go?
  */
 
+#include <linux/rtnetlink.h>
+#include <net/fib_notifier.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
 #include <net/ipv6_stubs.h>
@@ -99,4 +101,52 @@ struct qoff_dev *qoff_route_dev(struct net *net, const struct qoff_route *r)
 	rcu_read_unlock();
 	dst_release(dst);
 	return qd;
+}
+
+/* Routing daemons change many routes at once; one pass over the flows does for
+ * all changes of this time.
+ */
+#define QOFF_ROUTE_DELAY	(HZ / 10)
+
+static void qoff_route_work_fn(struct work_struct *work)
+{
+	struct qoff_net *qn = container_of(to_delayed_work(work),
+					   struct qoff_net, route_work);
+
+	/* The notifier comes before the change is complete, with RTNL held */
+	rtnl_lock();
+	rtnl_unlock();
+	qoff_group_for_each(qn->net, qoff_refresh_group);
+}
+
+/* Atomic context. Contexts are moved by the data path; a flow has nothing that
+ * would notice.
+ */
+static int qoff_route_event(struct notifier_block *nb, unsigned long event,
+			    void *ptr)
+{
+	struct qoff_net *qn = container_of(nb, struct qoff_net, fib_nb);
+
+	if (!xa_empty(&qn->flow_ids))
+		queue_delayed_work(system_long_wq, &qn->route_work,
+				   QOFF_ROUTE_DELAY);
+	return NOTIFY_DONE;
+}
+
+int __net_init qoff_route_net_init(struct net *net)
+{
+	struct qoff_net *qn = qoff_net(net);
+
+	qn->net = net;
+	INIT_DELAYED_WORK(&qn->route_work, qoff_route_work_fn);
+	qn->fib_nb.notifier_call = qoff_route_event;
+	return register_fib_notifier(net, &qn->fib_nb, NULL, NULL);
+}
+
+void __net_exit qoff_route_net_exit(struct net *net)
+{
+	struct qoff_net *qn = qoff_net(net);
+
+	unregister_fib_notifier(net, &qn->fib_nb);
+	cancel_delayed_work_sync(&qn->route_work);
 }

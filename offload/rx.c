@@ -224,8 +224,8 @@ static struct qoff_flow *qoff_rx_flow(struct qoff_sock *qs,
 	hdr = skb_header_pointer(skb, sizeof(struct udphdr), 1 + dcid_len, buf);
 	if (!hdr || !qoff_is_short(hdr[0]))
 		return NULL;
-	qoff_rx_flow_key(&key, skb_network_header(skb), udp_hdr(skb), hdr + 1,
-			 dcid_len);
+	qoff_rx_flow_key(&key, skb_network_header(skb), udp_hdr(skb),
+			 IP6CB(skb)->iif, hdr + 1, dcid_len);
 	flow = qoff_flow_lookup(sock_net(qs->sk), &key);
 	if (!flow || flow->group != qs->group || !qoff_flow_hold(flow))
 		return NULL;

@@ -112,10 +112,12 @@ static inline bool qoff_rx_same_batch(const struct sk_buff *a,
 	return ca->flow && ca->flow == cb->flow && ca->h4.iif == cb->h4.iif;
 }
 
-/* The flow key of a packet as the receiver sees it: its destination is local */
+/* The flow key of a packet as the receiver sees it: its destination is local.
+ * @iif: interface it came in by, which tells equal link-local addresses apart.
+ */
 static inline void qoff_rx_flow_key(struct qoff_flow_key *key, const void *nh,
-				    const struct udphdr *uh, const u8 *dcid,
-				    unsigned int dcid_len)
+				    const struct udphdr *uh, int iif,
+				    const u8 *dcid, unsigned int dcid_len)
 {
 	const struct ipv6hdr *ip6h = nh;
 	const struct iphdr *iph = nh;
@@ -132,6 +134,8 @@ static inline void qoff_rx_flow_key(struct qoff_flow_key *key, const void *nh,
 		key->family = AF_INET6;
 		key->local = ip6h->daddr;
 		key->remote = ip6h->saddr;
+		if (qoff_flow_key_scoped(key))
+			key->scope = iif;
 	}
 	memcpy(key->dcid, dcid, dcid_len);
 }

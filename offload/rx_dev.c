@@ -247,7 +247,7 @@ static struct qoff_flow *qoff_leader_flow(struct qoff_sock *qs,
 	if (!flow || READ_ONCE(flow->dead) || flow->group != qs->group)
 		return NULL;
 	qoff_rx_flow_key(&key, skb_network_header(skb), udp_hdr(skb),
-			 flow->key.dcid, flow->key.dcid_len);
+			 IP6CB(skb)->iif, flow->key.dcid, flow->key.dcid_len);
 	if (memcmp(&key, &flow->key, sizeof(key)) ||
 	    !qoff_leader_hdrs_ok(ld, flow->key.dcid_len) || !qoff_flow_hold(flow))
 		return NULL;

@@ -327,7 +327,7 @@ static struct qoff_sock *qoff_sock_alloc(struct sock *sk, struct qoff_group *g,
 {
 	struct qoff_sock *qs;
 
-	qs = kzalloc(sizeof(*qs), GFP_KERNEL_ACCOUNT);
+	qs = kzalloc(sizeof(*qs), QOFF_GFP);
 	if (!qs)
 		return NULL;
 	qs->sk = sk;

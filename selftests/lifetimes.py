@@ -6,22 +6,23 @@ away; sockets, keys and the module outlive what is still in flight.
 Needs what control.py needs, a quicsim port in NETIF, and debugfs.
 """
 
+import contextlib
 import ctypes
 import errno
 import fcntl
 import os
-import platform
 import socket
 import struct
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 
 import ctl  # noqa: E402
 import ksft  # noqa: E402
-from ctl import (NETIF, NL, QOFF_CMSG, SOL_UDP, NlError, attached, case,  # noqa: E402
-                 ctx_attrs, flow_attrs, keys, refused, secret, udp, until)
+from ctl import (NETIF, NL, NlError, attached, bpf, case, ctx_attrs,  # noqa: E402
+                 flow_attrs, keys, receive, refused, secret, send, udp, until)
 
 DEBUGFS = "/sys/kernel/debug/quicsim"
 LOCAL, REMOTE = "198.51.100.1", "198.51.100.2"
@@ -88,16 +89,6 @@ def via(s, **kw):
     """A flow through the port."""
     return flow_attrs(s, local_addr=socket.inet_aton(LOCAL),
                       remote_addr=socket.inet_aton(REMOTE), **kw)
-
-
-def send(s, ctx, pn, n=2, size=200, phase=0):
-    """A super-packet of equal segments."""
-    seg = bytes([0x43 | phase << 2]) + b"d" * 8
-    data = b"".join(seg + struct.pack(">I", pn + i) + b"p" * (size - 29) + bytes(16)
-                    for i in range(n))
-    head = struct.pack("HHHHIIQQ", 32, 8, n, 0, ctx["id"], ctx["gen"], pn, 0)
-    head += struct.pack("HHI", size, 0, 0) * n
-    return s.sendmsg([data], [(SOL_UDP, QOFF_CMSG, head)])
 
 
 def in_device(op, **kw):
@@ -274,17 +265,6 @@ def device_goes():
         placed("goes: back in the new device", s, c, True)
 
 
-def bpf(cmd, attr):
-    """bpf(2)."""
-    nr = {"x86_64": 321, "aarch64": 280}[platform.machine()]
-    buf = ctypes.create_string_buffer(attr, len(attr))
-    libc = ctypes.CDLL(None, use_errno=True)
-    got = libc.syscall(nr, cmd, buf, len(attr))
-    if got < 0:
-        raise OSError(ctypes.get_errno(), "bpf")
-    return got
-
-
 def map_put(fd, index, sock):
     """Store a socket in a map."""
     key = ctypes.create_string_buffer(struct.pack("I", index))
@@ -324,6 +304,214 @@ def bpf_maps():
                                e.error in (errno.EBUSY, errno.EOPNOTSUPP), str(e))
                 NL("ctx-add", **ctx_attrs(a))
         os.close(fd)
+
+
+@case
+def route_change():
+    """a flow leaves the device when the route does, and comes back with it"""
+    setup()
+    switch("gso", "gro", "tx-crypto", "rx-crypto")
+    run("ip", "link", "add", "qdummy", "type", "dummy")
+    try:
+        run("ip", "link", "set", "qdummy", "up")
+        with connected() as s:
+            c = NL("ctx-add", **ctx_attrs(s))
+            flow = {"fd": s.fileno(), "id": NL("flow-add", **via(s, **keys()))["id"]}
+            ksft.check("route: the flow is in the device", in_device("flow-get", **flow))
+            run("ip", "route", "add", f"{REMOTE}/32", "dev", "qdummy")
+            ksft.check("route: it leaves with the route",
+                       until(lambda: not in_device("flow-get", **flow)))
+            ksft.check("route: a send takes the new route", send(s, c, 1))
+            run("ip", "route", "del", f"{REMOTE}/32")
+            ksft.check("route: it comes back with the route",
+                       until(lambda: in_device("flow-get", **flow)))
+            placed.pn += 10
+            placed("route: and so does the context", s, c, True)
+    finally:
+        run("ip", "link", "del", "qdummy")
+
+
+@case
+def link_local():
+    """flows of one link-local address on two interfaces are two flows"""
+    peers = ("qoffl0", "qoffl1")
+    for ns in peers:
+        run("ip", "netns", "add", ns)
+        run("ip", "link", "add", ns, "type", "veth", "peer", "name", "p", "netns", ns)
+        for where, addr in ((["-n", ns], "fe80::b/64"), ([], "fe80::a/64")):
+            dev = "p" if where else ns
+            run("ip", *where, "addr", "add", addr, "dev", dev, "nodad")
+            run("ip", *where, "link", "set", dev, "up")
+    try:
+        with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as s:
+            s.bind(("::", 0))
+            NL("sock-attach", fd=s.fileno(), dcid_len=8)
+            index = [socket.if_nametoindex(ns) for ns in peers]
+            f = flow_attrs(s, local_addr=socket.inet_pton(socket.AF_INET6, "fe80::a"),
+                           remote_addr=socket.inet_pton(socket.AF_INET6, "fe80::b"))
+            refused("local: a link-local flow without its interface", errno.EINVAL,
+                    "needs scope-id", "flow-add", **f)
+            refused("local: an interface for other addresses", errno.EINVAL,
+                    "link-local addresses only", "flow-add",
+                    **flow_attrs(s, scope_id=index[0]))
+            for i in (0, 1):
+                fid = NL("flow-add", **f, scope_id=index[i], cookie=70 + i)["id"]
+                ksft.check(f"local: flow {i} shows its interface", NL(
+                    "flow-get", fd=s.fileno(), id=fid).get("scope-id") == index[i])
+            refused("local: the same once more", errno.EEXIST, "exists", "flow-add", **f,
+                    scope_id=index[1])
+            port = s.getsockname()[1]
+            code = ("import socket, sys; s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM); "
+                    "s.bind(('fe80::b', 4433, 0, socket.if_nametoindex('p'))); "
+                    "s.sendto(bytes.fromhex(sys.argv[1]), ('fe80::a', int(sys.argv[2]), 0, "
+                    "socket.if_nametoindex('p')))")
+            for i in (1, 0, 1):
+                run("ip", "netns", "exec", peers[i], sys.executable, "-c", code,
+                    (b"\x43" + f["dcid"] + bytes(40)).hex(), str(port))
+                got = receive(s)
+                ksft.check(f"local: a packet of interface {i} is of its flow",
+                           got[1] == 70 + i, str(got))
+        with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as s:
+            s.bind(("fe80::a", 0, 0, index[0]))
+            NL("sock-attach", fd=s.fileno(), dcid_len=8)
+            refused("local: not the interface of the socket", errno.EINVAL,
+                    "another interface", "flow-add", **f | {"fd": s.fileno()},
+                    scope_id=index[1])
+            fid = NL("flow-add", **f | {"fd": s.fileno()})["id"]
+            ksft.check("local: the socket's interface is the default", NL(
+                "flow-get", fd=s.fileno(), id=fid).get("scope-id") == index[0])
+    finally:
+        for ns in peers:
+            run("ip", "netns", "del", ns)
+
+
+@contextlib.contextmanager
+def peer():
+    """The other port in a namespace of its own; yields an attached socket there, and
+    its family."""
+    other = f"{NETIF[:-1]}1"
+    here = os.open("/proc/self/ns/net", os.O_RDONLY)
+    run("ip", "netns", "add", "qoffpeer")
+    run("ip", "link", "set", other, "netns", "qoffpeer")
+    run("ip", "-n", "qoffpeer", "addr", "add", f"{REMOTE}/24", "dev", other)
+    run("ip", "-n", "qoffpeer", "link", "set", other, "up")
+    subprocess.run(["ip", "neigh", "del", REMOTE, "dev", NETIF], check=False,
+                   stderr=subprocess.DEVNULL)
+    ns = os.open("/run/netns/qoffpeer", os.O_RDONLY)
+    os.setns(ns, os.CLONE_NEWNET)
+    try:
+        nl = ctl.Nl()
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        s.bind((REMOTE, 4433))
+        nl("sock-attach", fd=s.fileno(), dcid_len=8)
+    finally:
+        os.setns(here, os.CLONE_NEWNET)
+    try:
+        with s:
+            yield s, nl
+    finally:
+        run("ip", "-n", "qoffpeer", "link", "set", other, "netns", str(os.getpid()))
+        run("ip", "netns", "del", "qoffpeer")
+        run("ip", "link", "set", other, "up")
+        os.close(ns)
+        os.close(here)
+
+
+def peer_flow(s, p, nl, ctx, dcid, cookie):
+    """The peer's flow for what @s sends with @ctx."""
+    nl("flow-add", fd=p.fileno(), local_addr=socket.inet_aton(REMOTE),
+       remote_addr=socket.inet_aton(LOCAL), remote_port=s.getsockname()[1], dcid=dcid,
+       cookie=cookie, key_gen=1, cipher="aes-128-gcm", phase=0,
+       **{k: ctx[k] for k in ("key", "iv", "hp_key")})
+
+
+@case
+def last_words():
+    """what was sent just before close() arrives; a slot used again seals as it should"""
+    for features in ((), ("gso", "gro", "tx-crypto", "rx-crypto")):
+        with peer() as (p, nl):
+            setup_peer()
+            switch(*features)
+            with connected() as s:
+                port = s.getsockname()[1]
+                a = ctx_attrs(s)
+                c = NL("ctx-add", **a)
+                peer_flow(s, p, nl, a, b"d" * 8, 1)
+                send(s, c, 1)
+                ksft.check("last: opened by the peer", opened(p, 2) == {1: 2})
+                fault("hold_tx", 1)
+                send(s, c, 5, n=3)
+                NL("ctx-del", fd=s.fileno(), id=c["id"], gen=c["gen"])
+                a = ctx_attrs(s)
+                n = NL("ctx-add", **a)
+                ksft.check("last: the slot is used again", n["id"] == c["id"] and
+                           n["gen"] != c["gen"])
+                peer_flow(s, p, nl, a, b"e" * 8, 2)
+                send(s, n, 1, dcid=b"e" * 8)
+            fault("hold_tx", 0)
+            got = opened(p, 5)
+            ksft.check("last: each with its own key, after close()", got == {1: 3, 2: 2},
+                       f"{features} {got} port {port}")
+
+
+def opened(p, count):
+    """How many of the next @count segments each flow has opened."""
+    got = {}
+    while count > 0:
+        data, cookie, good, bad = receive(p)
+        got[cookie] = got.get(cookie, 0) + good - 1000 * bad
+        count -= max(good + bad, len(data) // 200, 1)
+    return got
+
+
+def setup_peer():
+    """The port is up, and the other one answers."""
+    run("ip", "addr", "replace", f"{LOCAL}/24", "dev", NETIF)
+    run("ip", "link", "set", NETIF, "up")
+    assert until(carrier)
+
+
+@case
+def revoked():
+    """a super-packet that waits too long for its dead key is dropped"""
+    if not os.environ.get("QOFF_FULL"):
+        ksft.skip("revoked: all of it", "only with QOFF_FULL=1: it takes 30 s")
+        return
+    with peer() as (p, nl):
+        setup_peer()
+        switch("gso", "gro", "tx-crypto", "rx-crypto")
+        with connected() as s:
+            a = ctx_attrs(s)
+            c = NL("ctx-add", **a)
+            peer_flow(s, p, nl, a, b"d" * 8, 1)
+            send(s, c, 1)
+            ksft.check("revoked: opened by the peer", opened(p, 2) == {1: 2})
+            placed("revoked: in the device", s, c, True)
+            while receive_some(p):
+                pass
+            fault("busy_n", 1)
+            fault("busy_m", 1)
+            before = NL("dev-stats-get", id=device()["id"])["stats"]["tx-drop-key"]
+            placed.pn += 10
+            send(s, c, placed.pn)
+            NL("ctx-del", fd=s.fileno(), id=c["id"], gen=c["gen"])
+            # The key's last 15 seconds, and as long again for a slow machine
+            end = time.monotonic() + 30
+            until(lambda: time.monotonic() > end, 60)
+            fault("busy_n", 0)
+            fault("busy_m", 0)
+            ksft.check("revoked: it is dropped, and counted", until(
+                lambda: NL("dev-stats-get", id=device()["id"])["stats"]["tx-drop-key"] >
+                before), str(NL("dev-stats-get", id=device()["id"])))
+            ksft.check("revoked: nothing of it arrives", not receive_some(p))
+
+
+def receive_some(s):
+    """What is there already, or None."""
+    try:
+        return receive(s, 0.5)
+    except TimeoutError:
+        return None
 
 
 @case

@@ -5,6 +5,7 @@ is in $YNL, and what tests of them need."""
 import ctypes
 import errno
 import os
+import platform
 import signal
 import socket
 import struct
@@ -114,6 +115,38 @@ def disconnect(s):
     addr = struct.pack("H14x", socket.AF_UNSPEC)
     if libc.connect(s.fileno(), addr, len(addr)):
         raise OSError(ctypes.get_errno(), "connect AF_UNSPEC")
+
+
+def send(s, ctx, pn, n=2, size=200, phase=0, flags=0, to=(), dcid=b"d" * 8):
+    """A super-packet of equal segments."""
+    seg = bytes([0x43 | phase << 2]) + dcid
+    data = b"".join(seg + struct.pack(">I", pn + i) + b"p" * (size - 29) + bytes(16)
+                    for i in range(n))
+    head = struct.pack("HHHHIIQQ", 32, 8, n, 0, ctx["id"], ctx["gen"], pn, 0)
+    head += struct.pack("HHI", size, 0, 0) * n
+    return s.sendmsg([data], [(SOL_UDP, QOFF_CMSG, head)], flags, *to)
+
+
+def bpf(cmd, attr):
+    """bpf(2)."""
+    nr = {"x86_64": 321, "aarch64": 280}[platform.machine()]
+    buf = ctypes.create_string_buffer(attr, len(attr))
+    libc = ctypes.CDLL(None, use_errno=True)
+    got = libc.syscall(nr, cmd, buf, len(attr))
+    if got < 0:
+        raise OSError(ctypes.get_errno(), "bpf")
+    return got
+
+
+def receive(s, seconds=60):
+    """What the next receive of an attached socket brings: bytes, cookie, how many of
+    its segments were opened and failed."""
+    s.settimeout(seconds)
+    data, anc, _, _ = s.recvmsg(1 << 16, 8192)
+    for level, kind, rec in anc:
+        if (level, kind) == (SOL_UDP, QOFF_CMSG):
+            return data, struct.unpack_from("Q", rec, 8)[0], *struct.unpack_from("HH", rec, 40)
+    raise OSError("no receive record")
 
 
 class Deadline:

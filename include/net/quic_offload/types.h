@@ -74,6 +74,7 @@ struct qoff_ctx_params {
  * @dcid_len: bytes of @dcid
  * @local_port: network byte order
  * @remote_port: network byte order
+ * @scope: interface of link-local addresses, else 0; 0 in what a driver is given
  * @local: address, IPv4 in the first word
  * @remote: address, IPv4 in the first word
  * @dcid: connection ID, rest zero
@@ -86,6 +87,7 @@ struct qoff_flow_key {
 	__be16 local_port;
 	__be16 remote_port;
 	u16 zero;
+	u32 scope;
 	struct in6_addr local;
 	struct in6_addr remote;
 	u8 dcid[QOFF_MAX_DCID];

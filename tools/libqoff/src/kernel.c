@@ -195,10 +195,21 @@ static void put_flow_keys(struct nlmsghdr *nlh, const struct qoff_keys *k, unsig
 	mnl_attr_put_u32(nlh, QUIC_OFFLOAD_A_FLOW_KEY_GEN, key_gen);
 }
 
+/* The interface of a link-local address, else 0 */
+static uint32_t scope_of(const struct sockaddr *sa)
+{
+	const struct sockaddr_in6 *sin6 = (const void *)sa;
+
+	if (sa->sa_family != AF_INET6 || !IN6_IS_ADDR_LINKLOCAL(&sin6->sin6_addr))
+		return 0;
+	return sin6->sin6_scope_id;
+}
+
 static int kernel_flow_add(struct qoff_sock *s, const struct qoff_flow_param *p, uint32_t *id)
 {
 	struct qoff_addr local, remote;
 	struct nlmsghdr *nlh;
+	uint32_t scope;
 	NL_BUF(buf);
 	int err;
 
@@ -211,9 +222,12 @@ static int kernel_flow_add(struct qoff_sock *s, const struct qoff_flow_param *p,
 		err = qoff_fail(EINVAL, "a connection ID has at most %u bytes", QOFF_MAX_DCID);
 	if (err)
 		return err;
+	scope = scope_of(p->local) ? scope_of(p->local) : scope_of(p->remote);
 	nlh = start(s, buf, QUIC_OFFLOAD_CMD_FLOW_ADD);
 	mnl_attr_put(nlh, QUIC_OFFLOAD_A_FLOW_LOCAL_ADDR, local.len, local.a);
 	mnl_attr_put(nlh, QUIC_OFFLOAD_A_FLOW_REMOTE_ADDR, remote.len, remote.a);
+	if (scope)
+		mnl_attr_put_u32(nlh, QUIC_OFFLOAD_A_FLOW_SCOPE_ID, scope);
 	mnl_attr_put_u16(nlh, QUIC_OFFLOAD_A_FLOW_REMOTE_PORT, remote.port);
 	mnl_attr_put(nlh, QUIC_OFFLOAD_A_FLOW_DCID, p->dcid_len, p->dcid);
 	mnl_attr_put_u64(nlh, QUIC_OFFLOAD_A_FLOW_COOKIE, p->cookie);

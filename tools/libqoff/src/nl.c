@@ -123,6 +123,7 @@ static const char *const flow_names[] = {
 	[QUIC_OFFLOAD_A_FLOW_LARGEST_PN] = "largest-pn",
 	[QUIC_OFFLOAD_A_FLOW_KEYS_OF] = "keys-of",
 	[QUIC_OFFLOAD_A_FLOW_RETIRE] = "retire",
+	[QUIC_OFFLOAD_A_FLOW_SCOPE_ID] = "scope-id",
 };
 
 static const char *attr_name(uint8_t cmd, unsigned int type)
