@@ -282,7 +282,7 @@ static void qsim_agg_open(struct qsim_port *port, struct qsim_flow *flow,
 {
 	struct qsim_pkt *pkt = &port->rx_scratch->pkt[0];
 	unsigned int dcid_len = flow->key.dcid_len;
-	struct qsim_key *key;
+	struct qsim_key *key = NULL;
 
 	rec->status = QOFF_RX_NO_KEY;
 	if (!flow->hp || (!flow->slot[0] && !flow->slot[1]) ||
@@ -292,7 +292,8 @@ static void qsim_agg_open(struct qsim_port *port, struct qsim_flow *flow,
 	pkt->len = rec->len;
 	if (qsim_unprotect(flow->hp, dcid_len, port->rx_scratch, flow->next_pn))
 		goto restore;
-	key = flow->slot[qoff_phase(data[0])];
+	key = flow->slot[qsim_broken(port, QSIM_BROKEN_RX_PHASE) ? 0 :
+			 qoff_phase(data[0])];
 	if (!key) {
 		rec->status = QOFF_RX_NO_PHASE;
 		goto restore;
@@ -310,7 +311,9 @@ static void qsim_agg_open(struct qsim_port *port, struct qsim_flow *flow,
 	rec->hdr_len = pkt->hdr_len;
 	rec->pn_len = pkt->pn_len;
 	rec->key_gen = key->gen;
-	rec->pn = pkt->pn;
+	rec->pn = pkt->pn + qsim_broken(port, QSIM_BROKEN_RX_NUMBER);
+	if (qsim_broken(port, QSIM_BROKEN_BYTE))
+		data[pkt->hdr_len] ^= 1;
 	flow->next_pn = max(flow->next_pn, pkt->pn + 1);
 	qsim_count(port, QSIM_RX_OPENED, 1);
 	return;
@@ -318,7 +321,16 @@ static void qsim_agg_open(struct qsim_port *port, struct qsim_flow *flow,
 restore:
 	if (rec->status == QOFF_RX_FAILED)
 		qsim_count(port, QSIM_RX_FAILED, 1);
-	memcpy(data, orig, rec->len);
+	if (qsim_broken(port, QSIM_BROKEN_OPENED)) {
+		rec->status = QOFF_RX_OPENED;
+		rec->hdr_len = pkt->hdr_len;
+		rec->pn_len = pkt->pn_len;
+		rec->key_gen = key ? key->gen : 0;
+		rec->pn = pkt->pn;
+		return;
+	}
+	if (!qsim_broken(port, QSIM_BROKEN_RAW))
+		memcpy(data, orig, rec->len);
 }
 
 static struct qsim_flow *qsim_agg_flow(struct qsim_port *port,
@@ -332,7 +344,8 @@ static struct qsim_flow *qsim_agg_flow(struct qsim_port *port,
 	struct qoff_flow_key tuple;
 
 	/* IP options, padding, a wrong sum: nothing that this engine does */
-	if (!port->nflow || h->proto != IPPROTO_UDP || !h->csum_ok ||
+	if (!port->nflow || h->proto != IPPROTO_UDP ||
+	    (!h->csum_ok && !qsim_broken(port, QSIM_BROKEN_RX_CSUM)) ||
 	    h->th - h->nh != ip_len ||
 	    ntohs(uh->len) != h->end - h->th || ntohs(uh->len) <= sizeof(*uh) ||
 	    !qoff_is_short(data[0]))
@@ -378,7 +391,7 @@ bool qsim_agg_frame(struct qsim_port *port, struct sk_buff *skb,
 	orig = skb->data + h->th + sizeof(struct udphdr);
 	data = page_address(pf->page) + pf->offset;
 	memcpy(data, orig, rec.len);
-	rec.tos = qsim_tos(skb, h);
+	rec.tos = qsim_broken(port, QSIM_BROKEN_RX_TOS) ? 0 : qsim_tos(skb, h);
 	rec.status = QOFF_RX_NO_KEY;
 	if (crypto)
 		qsim_agg_open(port, flow, data, orig, &rec);
@@ -396,7 +409,7 @@ bool qsim_agg_frame(struct qsim_port *port, struct sk_buff *skb,
 		qsim_agg_begin(agg, flow, skb, h, q, opened, rec.key_gen);
 	qsim_agg_append(agg, pf, &rec);
 	flow_id = qsim_forge(port, &agg->segs[agg->nseg - 1], flow->id);
-	if (flow_id != flow->id || !gro) {
+	if (flow_id != flow->id || !gro || qsim_broken(port, QSIM_BROKEN_ALONE)) {
 		agg->flow_id = flow_id;
 		qsim_agg_close(port, agg);
 	}

@@ -162,6 +162,7 @@ void qsim_debugfs_add(struct qsim_port *port)
 	qsim_debugfs_every(port, "rx_fail", &flt->rx_fail);
 	qsim_debugfs_every(port, "rx_forge", &flt->rx_forge);
 	qsim_debugfs_u32(port, "forge", &flt->forge);
+	qsim_debugfs_u32(port, "broken", &flt->broken);
 	qsim_debugfs_act(port, "reset", 0200, &qsim_reset_fops);
 	qsim_debugfs_act(port, "lose", 0200, &qsim_lose_fops);
 	qsim_debugfs_act(port, "registered", 0600, &qsim_registered_fops);

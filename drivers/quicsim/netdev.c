@@ -131,6 +131,8 @@ static netdev_features_t qsim_features_check(struct sk_buff *skb,
 static netdev_features_t qsim_fix_features(struct net_device *dev,
 					   netdev_features_t features)
 {
+	if (qsim_broken(netdev_priv(dev), QSIM_BROKEN_FEATURES))
+		return features;
 	return qoff_fix_features(features);
 }
 

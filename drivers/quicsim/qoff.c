@@ -134,6 +134,8 @@ struct qsim_key *qsim_tx_key_get(struct qsim_port *port,
 	if (!ctx || ctx->gen != h->gen)
 		return NULL;
 	key = rcu_dereference(ctx->key[phase & 1]);
+	if (qsim_broken(port, QSIM_BROKEN_KEY))
+		key = rcu_dereference(ctx->key[!(phase & 1)]) ?: key;
 	if (!key || !refcount_inc_not_zero(&key->ref))
 		return NULL;
 	return key;
@@ -170,9 +172,11 @@ static void qsim_sync_queues(struct qsim_port *port)
 static void qsim_key_drain(struct qsim_port *port, struct qsim_key *key)
 {
 	qsim_sync_queues(port);
-	if (!wait_event_idle_timeout(port->key_wait,
-				     refcount_read(&key->ref) == 1,
-				     QSIM_FLUSH_TIMEOUT))
+	if (qsim_broken(port, QSIM_BROKEN_DRAIN))
+		WRITE_ONCE(key->dead, true);
+	else if (!wait_event_idle_timeout(port->key_wait,
+					  refcount_read(&key->ref) == 1,
+					  QSIM_FLUSH_TIMEOUT))
 		WRITE_ONCE(key->dead, true);
 	qsim_tx_key_put(port, key);
 }
@@ -288,7 +292,9 @@ struct qsim_flow *qsim_flow_match(struct qsim_port *port,
 		    k->remote_port != tuple->remote_port ||
 		    memcmp(&k->local, &tuple->local, 2 * sizeof(k->local)))
 			continue;
-		if (len > k->dcid_len && !memcmp(pkt + 1, k->dcid, k->dcid_len))
+		if (len > k->dcid_len &&
+		    (!memcmp(pkt + 1, k->dcid, k->dcid_len) ||
+		     qsim_broken(port, QSIM_BROKEN_DCID)))
 			return flow;
 	}
 	return NULL;
@@ -421,6 +427,8 @@ static void qsim_flow_del(struct qoff_dev *qd, void *drv)
 	struct qsim_port *port = qsim_qd_port(qd);
 	struct qsim_handle *h = drv;
 
+	if (qsim_broken(port, QSIM_BROKEN_FLOW))
+		return;
 	mutex_lock(&port->flow_lock);
 	if (qsim_flow_get(port, h))
 		qsim_flow_free(port, h->idx);
@@ -440,6 +448,8 @@ static void qsim_get_stats(struct qoff_dev *qd, struct qoff_dev_stats *stats)
 {
 	struct qsim_port *port = qsim_qd_port(qd);
 
+	if (qsim_broken(port, QSIM_BROKEN_STATS))
+		return;
 	stats->tx_super = atomic64_read(&port->cnt[QSIM_TX_SUPER]);
 	stats->tx_segs = atomic64_read(&port->cnt[QSIM_TX_SEALED]) +
 			 atomic64_read(&port->cnt[QSIM_TX_RAW_SEGS]);

@@ -140,6 +140,41 @@ enum qsim_forge {
 	QSIM_FORGE_LEN,		/* lengths that do not sum up */
 };
 
+/* The one duty that a device does not do; the numbers are what debugfs takes */
+enum qsim_broken {
+	QSIM_BROKEN_NOTHING	= 0,
+	QSIM_BROKEN_PLAIN	= 1,	/* sends what it should seal as it is */
+	QSIM_BROKEN_NUMBER	= 2,	/* nonces with 32 bits of the number */
+	QSIM_BROKEN_REUSE	= 3,	/* one nonce for a whole super-packet */
+	QSIM_BROKEN_PHASE	= 4,	/* the other key phase bit */
+	QSIM_BROKEN_HP		= 5,	/* header protection of another mask */
+	QSIM_BROKEN_TAG		= 6,	/* a bit of the tag */
+	QSIM_BROKEN_KEY		= 7,	/* the other phase's key, if there is one */
+	QSIM_BROKEN_CSUM	= 8,	/* UDP checksum */
+	QSIM_BROKEN_IPID	= 9,	/* the same identification in all */
+	QSIM_BROKEN_UDP_LEN	= 10,	/* UDP length */
+	QSIM_BROKEN_ORDER	= 11,	/* the first datagram goes last */
+	QSIM_BROKEN_SHORT	= 12,	/* the last datagram is missing */
+	QSIM_BROKEN_TOS		= 13,	/* TOS, and so ECN, is lost */
+	QSIM_BROKEN_SEGS	= 14,	/* announces 128 segments, does 16 */
+	QSIM_BROKEN_BYTES	= 15,	/* announces 64 KB, does 32 */
+	QSIM_BROKEN_MTU		= 16,	/* no datagram over 1250 bytes */
+	QSIM_BROKEN_ONE		= 17,	/* no super-packet of one segment */
+	QSIM_BROKEN_DRAIN	= 18,	/* a deleted key takes packets with it */
+	QSIM_BROKEN_STATS	= 19,	/* counters that stay 0 */
+	QSIM_BROKEN_FEATURES	= 20,	/* switches without dependencies */
+	QSIM_BROKEN_OPENED	= 32,	/* says opened when it failed */
+	QSIM_BROKEN_RAW		= 33,	/* failed, but not the bytes that came in */
+	QSIM_BROKEN_DCID	= 34,	/* matches flows without the DCID */
+	QSIM_BROKEN_RX_TOS	= 35,	/* records without TOS */
+	QSIM_BROKEN_RX_CSUM	= 36,	/* takes wrong checksums */
+	QSIM_BROKEN_RX_PHASE	= 37,	/* knows one key phase */
+	QSIM_BROKEN_RX_NUMBER	= 38,	/* records one number too high */
+	QSIM_BROKEN_ALONE	= 39,	/* coalesces nothing */
+	QSIM_BROKEN_FLOW	= 40,	/* deleted flows go on; then write "lose" */
+	QSIM_BROKEN_BYTE	= 41,	/* a byte of what it opened is another */
+};
+
 /**
  * struct qsim_faults - debugfs knobs of a port; written any time, read locklessly
  * @drop: frames this port sends are lost behind the monitor
@@ -162,6 +197,7 @@ enum qsim_forge {
  * @rx_fail: segments reported failed although they were not
  * @rx_forge: segments whose record is a lie
  * @forge: enum qsim_forge, the lie
+ * @broken: enum qsim_broken, the duty that is not done
  */
 struct qsim_faults {
 	struct qsim_every drop;
@@ -183,6 +219,7 @@ struct qsim_faults {
 	struct qsim_every rx_fail;
 	struct qsim_every rx_forge;
 	u32 forge;
+	u32 broken;
 };
 
 /* crypto.c: the device's own sealing and opening */
@@ -674,6 +711,22 @@ void qsim_monitor_delink(struct qsim_pair *pair, struct list_head *head);
 void qsim_monitor_show(struct qsim_pair *pair, const struct sk_buff *frame);
 int qsim_monitor_init(void);
 void qsim_monitor_exit(void);
+
+/* broken.c: duties that are not done */
+static inline bool qsim_broken(const struct qsim_port *port,
+			       enum qsim_broken what)
+{
+	return unlikely(READ_ONCE(port->flt.broken) == what);
+}
+
+bool qsim_broken_refuses(const struct qsim_port *port,
+			 const struct qoff_tx_desc *desc);
+void qsim_broken_numbers(const struct qsim_port *port, struct qsim_pkt *pkt,
+			 unsigned int n);
+void qsim_broken_sealed(const struct qsim_port *port, struct qsim_pkt *pkt,
+			unsigned int n);
+void qsim_broken_frames(const struct qsim_port *port, const struct qsim_seg *s,
+			struct sk_buff_head *out);
 
 /* netdev.c, ethtool.c, debugfs.c */
 void qsim_netdev_setup(struct net_device *dev);

@@ -381,6 +381,9 @@ int qsim_seg_super(struct qsim_port *port, const struct qsim_txd *d,
 		qsim_count(port, QSIM_FLT_TX_FAIL, 1);
 		return -EIO;
 	}
+	if (unlikely(READ_ONCE(port->flt.broken)) &&
+	    qsim_broken_refuses(port, desc))
+		return -EINVAL;
 	err = qsim_seg_init(&s, d->skb, desc->net_off, desc->th_off,
 			    desc->th_off + sizeof(struct udphdr));
 	if (err)
@@ -388,17 +391,21 @@ int qsim_seg_super(struct qsim_port *port, const struct qsim_txd *d,
 	err = qsim_super_cut(port, d, &s, scratch->pkt, out);
 	if (err)
 		return err;
-	if (desc->seal) {
+	if (desc->seal && !qsim_broken(port, QSIM_BROKEN_PLAIN)) {
 		if (READ_ONCE(d->key->dead))
 			return -ESTALE;
+		qsim_broken_numbers(port, scratch->pkt, desc->nseg);
 		err = qsim_seal(d->key, desc->dcid_len, scratch, desc->nseg);
 		if (err)
 			return err;
+		qsim_broken_sealed(port, scratch->pkt, desc->nseg);
 	}
 	skb_queue_walk(out, frame) {
 		sum = csum_partial(frame->data + s.len, frame->len - s.len, 0);
 		qsim_seg_udp(&s, frame, sum, true);
 	}
+	if (unlikely(READ_ONCE(port->flt.broken)))
+		qsim_broken_frames(port, &s, out);
 	qsim_count(port, QSIM_TX_SUPER, 1);
 	qsim_count(port, desc->seal ? QSIM_TX_SEALED : QSIM_TX_RAW_SEGS,
 		   desc->nseg);
