@@ -36,6 +36,9 @@ selftests: tools ## programs of the tests, in build/selftests
 demo: | need-root ## Table 3: NIC= TRAFFIC= MIX= SIZE= CIPHER= ROWS= (see README)
 	@selftests/demo
 
+conform: ## conformance of a NIC: DEV=eth0,eth1, or REMOTE=ssh:host, or none for NIC=quicsim (see README)
+	@selftests/conform/run
+
 bench: | need-root ## what a datagram costs in software, in guest instructions
 	@selftests/bench
 
@@ -58,4 +61,4 @@ export ACCEL J QOFF_CACHE DEBIAN_MIRROR NIC TRAFFIC MIX SIZE CIPHER ROWS DEV
 
 export COUNT
 
-.PHONY: help lab lab-clean modules intree tools selftests demo bench check check-full clean need-root
+.PHONY: help lab lab-clean modules intree tools selftests demo conform bench check check-full clean need-root
