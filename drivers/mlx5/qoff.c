@@ -511,6 +511,8 @@ void mlx5e_qoff_cleanup(struct mlx5e_priv *priv)
 		mlx5e_qoff_fs_destroy(priv, qoff->fs);
 	WARN_ON(!xa_empty(&qoff->flows));
 	xa_destroy(&qoff->flows);
+	/* A completion that gave the last reference back may still look at @qoff */
+	synchronize_net();
 	kfree(qoff);
 }
 

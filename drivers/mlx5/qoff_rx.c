@@ -39,11 +39,19 @@ static int mlx5e_qoff_rx_headers(const u8 *frame, struct mlx5e_qoff_rx *r)
 		nh += VLAN_HLEN;
 	}
 	if (proto == htons(ETH_P_IP)) {
-		r->tos = ((const struct iphdr *)(frame + nh))->tos;
-		nh += sizeof(struct iphdr);
+		const struct iphdr *iph = (const struct iphdr *)(frame + nh);
+
+		if (iph->version != 4 || iph->ihl != 5 || iph->protocol != IPPROTO_UDP)
+			return -EPROTO;
+		r->tos = iph->tos;
+		nh += sizeof(*iph);
 	} else if (proto == htons(ETH_P_IPV6)) {
-		r->tos = ipv6_get_dsfield((const struct ipv6hdr *)(frame + nh));
-		nh += sizeof(struct ipv6hdr);
+		const struct ipv6hdr *ip6h = (const struct ipv6hdr *)(frame + nh);
+
+		if (ip6h->version != 6 || ip6h->nexthdr != IPPROTO_UDP)
+			return -EPROTO;
+		r->tos = ipv6_get_dsfield(ip6h);
+		nh += sizeof(*ip6h);
 	} else {
 		return -EPROTO;
 	}

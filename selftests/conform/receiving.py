@@ -93,11 +93,7 @@ def _forged(env, where):
 @check("open-other-key", "A packet of another key is never delivered as opened", takes("opened"),
        OPEN)
 def _other_key(env):
-    r2 = []
-
     def other(p):
-        if not r2:
-            r2.append(bytes(reversed(range(len(p)))))
         return p[:9] + bytes(x ^ 0x5a for x in p[9:])
     _mixed(env, other)
 

@@ -132,6 +132,9 @@ def _make_quicsim(pair):
     for i, name in enumerate(names):
         end = End(["ip", "netns", "exec", name], f"eth{i}", f"192.0.2.{i + 1}")
         end.run("ip link set lo up")
+        # A link that goes down and comes back has its IPv6 addresses still
+        end.run("sysctl -qw net.ipv6.conf.all.keep_addr_on_down=1 "
+                "net.ipv6.conf.default.keep_addr_on_down=1")
         end.run(f"ip addr add {end.addr}/24 dev {end.netif}")
         end.run(f"ip -6 addr add 2001:db8::{i + 1}/64 dev {end.netif} nodad")
         # The datagrams of one packet take an emulated device milliseconds to open
