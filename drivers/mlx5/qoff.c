@@ -90,8 +90,12 @@ err_free:
 /* The last reference may be the late completion of a revoked key */
 static void mlx5e_qoff_key_put(struct mlx5e_qoff_key *key)
 {
+	struct mlx5e_qoff *qoff = key->qoff;
+
 	if (refcount_dec_and_test(&key->ref))
 		kfree_rcu(key, rcu);
+	else if (wq_has_sleeper(&qoff->key_wait))
+		wake_up(&qoff->key_wait);
 }
 
 /**
@@ -106,14 +110,10 @@ void mlx5e_qoff_tx_done(struct mlx5e_qoff_key *key,
 			const struct mlx5_cqe64 *cqe)
 {
 	const struct qoff_mlx5_cqe *c = (const void *)cqe;
-	struct mlx5e_qoff *qoff = key->qoff;
 
 	if (unlikely(c && c->quic_flags))
-		mlx5e_qoff_count(qoff, MLX5E_QOFF_TX_REFUSED, 1);
-	if (refcount_dec_and_test(&key->ref))
-		kfree_rcu(key, rcu);
-	else if (wq_has_sleeper(&qoff->key_wait))
-		wake_up(&qoff->key_wait);
+		mlx5e_qoff_count(key->qoff, MLX5E_QOFF_TX_REFUSED, 1);
+	mlx5e_qoff_key_put(key);
 }
 
 static void mlx5e_qoff_ctx_key_flush(struct qoff_dev *qd, void *drv, u8 phase)
@@ -134,7 +134,7 @@ static void mlx5e_qoff_ctx_key_flush(struct qoff_dev *qd, void *drv, u8 phase)
 	 * refused by it, since its slot is empty.
 	 */
 	if (!wait_event_idle_timeout(qoff->key_wait, refcount_read(&key->ref) == 1,
-				     MLX5E_QOFF_FLOW_TIMEOUT))
+				     MLX5E_QOFF_KEY_TIMEOUT))
 		mlx5e_qoff_count(qoff, MLX5E_QOFF_TX_REVOKED, 1);
 	mlx5e_qoff_cmd_slot(mdev, ctx->id, phase, false,
 			    mlx5e_qoff_ctx_filled(ctx), 0, NULL);

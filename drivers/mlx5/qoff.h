@@ -25,6 +25,9 @@
 
 #include <linux/skbuff.h>
 #include <linux/types.h>
+#include <uapi/linux/quic_offload.h>
+
+#include "en_accel/qoff_mlx5_ifc.h"
 
 struct mlx5_cqe64;
 struct mlx5e_priv;
@@ -95,9 +98,6 @@ struct mlx5e_qoff_rx {
 	u8 tos;
 };
 
-struct qoff_mlx5_rx_seg;
-struct qoff_rx_seg;
-
 #ifdef CONFIG_MLX5_EN_QUIC
 void mlx5e_qoff_build_netdev(struct mlx5e_priv *priv);
 void mlx5e_qoff_init(struct mlx5e_priv *priv);
@@ -128,6 +128,28 @@ bool mlx5e_qoff_rx_skb(const struct mlx5e_qoff_rx *r, struct sk_buff *skb,
 int mlx5e_qoff_get_count(struct mlx5e_priv *priv);
 void mlx5e_qoff_get_strings(struct mlx5e_priv *priv, u8 **data);
 void mlx5e_qoff_get_stats(struct mlx5e_priv *priv, u64 **data);
+#else
+/* What mlx5e calls where the extension is not built */
+static inline void mlx5e_qoff_build_netdev(struct mlx5e_priv *priv) { }
+static inline void mlx5e_qoff_init(struct mlx5e_priv *priv) { }
+static inline void mlx5e_qoff_cleanup(struct mlx5e_priv *priv) { }
+static inline void mlx5e_qoff_set_features(struct mlx5e_priv *priv,
+					   netdev_features_t features) { }
+static inline netdev_features_t
+mlx5e_qoff_fix_features(struct mlx5e_priv *priv, netdev_features_t features)
+{
+	return features;
+}
+
+static inline bool mlx5e_qoff_tx_wanted(struct sk_buff *skb) { return false; }
+static inline bool mlx5e_qoff_rx_wanted(const struct mlx5_cqe64 *cqe)
+{
+	return false;
+}
+
+static inline int mlx5e_qoff_get_count(struct mlx5e_priv *priv) { return 0; }
+static inline void mlx5e_qoff_get_strings(struct mlx5e_priv *priv, u8 **data) { }
+static inline void mlx5e_qoff_get_stats(struct mlx5e_priv *priv, u64 **data) { }
 #endif
 
 #endif /* __MLX5E_QOFF_H__ */

@@ -13,7 +13,6 @@
 
 #include "en.h"
 #include "en_accel/qoff.h"
-#include "qoff_mlx5_ifc.h"
 
 /**
  * struct mlx5e_qoff_caps - what the device announces, checked
@@ -146,7 +145,7 @@ struct mlx5e_qoff_flow {
 	struct rcu_head rcu;
 };
 
-#define MLX5E_QOFF_FLOW_TIMEOUT	(15 * HZ)	/* a key that does not come back */
+#define MLX5E_QOFF_KEY_TIMEOUT	(15 * HZ)	/* a key that does not come back */
 
 /* qoff_cmd.c */
 int mlx5e_qoff_cmd_caps(struct mlx5_core_dev *mdev, struct mlx5e_qoff_caps *caps);
