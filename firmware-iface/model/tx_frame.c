@@ -216,18 +216,24 @@ void nm_lso_patch(struct nm_lso *l, u8 *frame, u32 i, u32 off, u32 part, bool la
 }
 
 /* The parse of the headers holds for every segment, but for its lengths. */
-static void lso_segment(struct nm_lso *l, struct iov_cursor *c, u8 *frame, u32 part,
-			u8 cs_flags)
+static struct nm_pkt lso_headers(const struct nm_lso *l, u8 *frame, u32 part, u8 cs_flags)
 {
-	u32 len = l->hdr_len + part;
 	struct nm_pkt p = l->p;
 
 	p.data = frame;
-	p.len = len;
-	p.ip_end = len;
+	p.len = l->hdr_len + part;
+	p.ip_end = p.len;
 	p.bad_len = false;
 	if (cs_flags & NM_ETH_L3_CSUM)
 		nm_csum_set_ip(&p, frame);
+	return p;
+}
+
+static void lso_segment(struct nm_lso *l, struct iov_cursor *c, u8 *frame, u32 part,
+			u8 cs_flags)
+{
+	struct nm_pkt p = lso_headers(l, frame, part, cs_flags);
+
 	if (cs_flags & NM_ETH_L4_CSUM)
 		nm_csum_set_l4_from(&p, frame, l->hdr_len,
 				    iov_take_sum(c, frame + l->hdr_len, part));
@@ -237,18 +243,11 @@ static void lso_segment(struct nm_lso *l, struct iov_cursor *c, u8 *frame, u32 p
 
 void nm_lso_out(struct nm_lso *l, struct nm_fn *fn, u8 *frame, u32 part, u8 cs_flags)
 {
-	u32 len = l->hdr_len + part;
-	struct nm_pkt p = l->p;
+	struct nm_pkt p = lso_headers(l, frame, part, cs_flags);
 
-	p.data = frame;
-	p.len = len;
-	p.ip_end = len;
-	p.bad_len = false;
-	if (cs_flags & NM_ETH_L3_CSUM)
-		nm_csum_set_ip(&p, frame);
 	if (cs_flags & NM_ETH_L4_CSUM)
 		nm_csum_set_l4(&p, frame);
-	frame_out(fn, frame, len);
+	frame_out(fn, frame, p.len);
 }
 
 u8 nm_tx_lso(struct nm_fn *fn, struct nm_sq *sq, struct nm_wqe *w)

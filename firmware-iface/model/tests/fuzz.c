@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "pass_fds.h"
 #include "../vfu.h"
 
 #define MAX_NS	2000000000ull	/* for one case, sanitizers included */
@@ -290,17 +291,8 @@ static void fuzz_vfu(u32 cases)
 			.size = sizeof(*hd) + (below(60) ? body : rnd()),
 			.flags = below(30) ? 0 : rnd(),
 		};
-		if (!below(3)) {
-			struct cmsghdr *cm;
-
-			mh.msg_control = cbuf;
-			mh.msg_controllen = sizeof(cbuf);
-			cm = CMSG_FIRSTHDR(&mh);
-			cm->cmsg_level = SOL_SOCKET;
-			cm->cmsg_type = SCM_RIGHTS;
-			cm->cmsg_len = CMSG_LEN(sizeof(int));
-			memcpy(CMSG_DATA(cm), &fd, sizeof(fd));
-		}
+		if (!below(3))
+			pass_fds(&mh, cbuf, &fd, 1);
 		if (sendmsg(sv[1], &mh, MSG_NOSIGNAL) < 0 || !nm_vfu_input(&v))
 			nm_vfu_drop(&v);
 		while (recv(sv[1], sink, sizeof(sink), 0) > 0)

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "pass_fds.h"
 #include "../vfu.h"
 #include "../vfu_proto.h"
 
@@ -225,17 +226,8 @@ static bool vfu_send(int fd, const u8 *data, size_t body, u16 id)
 
 	memcpy(msg, &h, sizeof(h));
 	memcpy(msg + sizeof(h), data + 3, body);
-	if (data[1] & 0x80) {
-		struct cmsghdr *cm;
-
-		mh.msg_control = cbuf;
-		mh.msg_controllen = sizeof(cbuf);
-		cm = CMSG_FIRSTHDR(&mh);
-		cm->cmsg_level = SOL_SOCKET;
-		cm->cmsg_type = SCM_RIGHTS;
-		cm->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(cm), &guest_fd, sizeof(int));
-	}
+	if (data[1] & 0x80)
+		pass_fds(&mh, cbuf, &guest_fd, 1);
 	return sendmsg(fd, &mh, MSG_NOSIGNAL) >= 0;
 }
 

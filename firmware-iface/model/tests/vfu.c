@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "pass_fds.h"
 #include "../pci.h"
 #include "../vfu.h"
 
@@ -71,17 +72,9 @@ static void send_msg(struct client *c, const void *msg, u32 len, const int *fds,
 	char cbuf[CMSG_SPACE(sizeof(int) * 32)] = { };
 	struct iovec iov = { .iov_base = (void *)msg, .iov_len = len };
 	struct msghdr mh = { .msg_iov = &iov, .msg_iovlen = 1 };
-	struct cmsghdr *cm;
 
-	if (nr) {
-		mh.msg_control = cbuf;
-		mh.msg_controllen = CMSG_SPACE(nr * sizeof(int));
-		cm = CMSG_FIRSTHDR(&mh);
-		cm->cmsg_level = SOL_SOCKET;
-		cm->cmsg_type = SCM_RIGHTS;
-		cm->cmsg_len = CMSG_LEN(nr * sizeof(int));
-		memcpy(CMSG_DATA(cm), fds, nr * sizeof(int));
-	}
+	if (nr)
+		pass_fds(&mh, cbuf, fds, nr);
 	assert_int_equal(sendmsg(c->fd, &mh, 0), len);
 }
 
