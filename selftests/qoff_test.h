@@ -21,6 +21,8 @@
 
 #include <qoff.h>
 
+#include "netns.h"
+
 #define TEST_WAIT_MS 5000
 
 static unsigned int ksft_pass, ksft_fail, ksft_skip;
@@ -113,16 +115,7 @@ static inline void make_packet(uint64_t *state, uint8_t *p, size_t len, const ui
 /* Moves this process to a named namespace; NULL: stay. */
 static inline void enter_ns(const char *name)
 {
-	char path[128];
-	int fd;
-
-	if (!name)
-		return;
-	snprintf(path, sizeof(path), "/run/netns/%s", name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	MUST(fd >= 0);
-	MUST(!setns(fd, CLONE_NEWNET));
-	close(fd);
+	MUST(!name || !netns_enter(name));
 }
 
 static inline socklen_t addr_len(const struct sockaddr_storage *ss)

@@ -25,6 +25,8 @@
 #include <unistd.h>
 #include <qoff.h>
 
+#include "netns.h"
+
 #define DCID_LEN	8
 #define PORT		4433
 #define MAX_SENT	4096
@@ -101,14 +103,8 @@ static inline void sh(const char *fmt, ...)
 
 static inline void in_ns(const char *name)
 {
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/run/netns/%s", name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || setns(fd, CLONE_NEWNET))
-		die(path);
-	close(fd);
+	if (netns_enter(name))
+		die(name);
 }
 
 static inline void net_down(void)

@@ -31,6 +31,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "netns.h"
+
 #define MARKER		"qoff-plaintext-!"
 #define MAX_INSNS	8
 #define MAX_PACKET	(1 << 17)
@@ -49,14 +51,8 @@ static void usage(void)
 
 static void enter_netns(const char *name)
 {
-	char path[256];
-	int fd;
-
-	snprintf(path, sizeof(path), "/run/netns/%s", name);
-	fd = open(path, O_RDONLY);
-	if (fd < 0 || setns(fd, CLONE_NEWNET))
-		die(path);
-	close(fd);
+	if (netns_enter(name))
+		die(name);
 }
 
 static void ready(void)

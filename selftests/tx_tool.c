@@ -35,6 +35,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "netns.h"
 #include "qoff.h"
 
 #define DCID_LEN	8
@@ -733,17 +734,10 @@ static int do_recv(void)
 	return 0;
 }
 
-/* As ip netns exec, without its mounts */
 static void enter_netns(const char *name)
 {
-	char path[256];
-	int fd;
-
-	snprintf(path, sizeof(path), "/run/netns/%s", name);
-	fd = open(path, O_RDONLY);
-	if (fd < 0 || setns(fd, CLONE_NEWNET))
-		die(path);
-	close(fd);
+	if (netns_enter(name))
+		die(name);
 }
 
 static void usage(void)

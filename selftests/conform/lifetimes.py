@@ -69,29 +69,18 @@ def _needs_gso(env):
 
 
 @check("announce-needs-checksum", "Segmentation cannot be on without checksums",
-       sends("features"), SEAL)
-def _needs_csum(env):
+       sends("features"), SEAL, off="tx", what="transmit checksums")
+@check("announce-needs-sg", "Segmentation cannot be on without scatter-gather",
+       sends("features"), SEAL, off="sg", what="scatter-gather")
+def _needs(env, off, what):
     patched(env)
     env.a.switches("quic-gso", "quic-tx-crypto")
     env.a.on = None
     try:
-        env.a.end.run(f"ethtool -K {env.a.dev} tx off", check=False)
-        need(not env.a.probe()["features"] & 5, "quic-gso is on without transmit checksums")
+        env.a.end.run(f"ethtool -K {env.a.dev} {off} off", check=False)
+        need(not env.a.probe()["features"] & 5, f"quic-gso is on without {what}")
     finally:
         env.a.end.run(f"ethtool -K {env.a.dev} tx on sg on tso on", check=False)
-
-
-@check("announce-needs-sg", "Segmentation cannot be on without scatter-gather",
-       sends("features"), SEAL)
-def _needs_sg(env):
-    patched(env)
-    env.a.switches("quic-gso", "quic-tx-crypto")
-    env.a.on = None
-    try:
-        env.a.end.run(f"ethtool -K {env.a.dev} sg off", check=False)
-        need(not env.a.probe()["features"] & 5, "quic-gso is on without scatter-gather")
-    finally:
-        env.a.end.run(f"ethtool -K {env.a.dev} sg on tso on", check=False)
 
 
 # --- contexts -----------------------------------------------------------------------
