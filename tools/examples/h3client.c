@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "fetch.h"
+#include "options.h"
 #include "prof.h"
 #include "report.h"
 #include "util.h"
@@ -62,27 +63,20 @@ static const char usage_text[] =
 "Exit status: 0 all was fetched; 1 something was not; 2 wrong use.\n";
 
 enum {
-	OPT_HASH = 256, OPT_CA, OPT_SNI, OPT_OFFLOAD, OPT_CIPHERS, OPT_KEY_UPDATE, OPT_REBIND,
-	OPT_MIGRATE, OPT_DROP, OPT_V2, OPT_TIMEOUT, OPT_CID_LEN, OPT_MAX_UDP, OPT_NO_PMTUD,
-	OPT_WINDOW, OPT_ACK_THRESH, OPT_SOCKBUF, OPT_CC, OPT_QLOG, OPT_PROFILE, OPT_JSON,
-	OPT_VERSION,
+	OPT_HASH = OPT_OWN, OPT_CA, OPT_SNI, OPT_KEY_UPDATE, OPT_REBIND, OPT_MIGRATE, OPT_DROP,
+	OPT_V2, OPT_TIMEOUT, OPT_CID_LEN, OPT_ACK_THRESH, OPT_PROFILE,
 };
 
 static const struct option long_opts[] = {
 	{ "output", 1, NULL, 'o' }, { "out-dir", 1, NULL, 'O' }, { "hash", 0, NULL, OPT_HASH },
 	{ "repeat", 1, NULL, 'n' }, { "connections", 1, NULL, 'c' }, { "streams", 1, NULL, 'm' },
 	{ "range", 1, NULL, 'r' }, { "upload", 1, NULL, 'T' }, { "ca", 1, NULL, OPT_CA },
-	{ "sni", 1, NULL, OPT_SNI }, { "offload", 1, NULL, OPT_OFFLOAD },
-	{ "ciphers", 1, NULL, OPT_CIPHERS }, { "key-update", 1, NULL, OPT_KEY_UPDATE },
+	{ "sni", 1, NULL, OPT_SNI }, { "key-update", 1, NULL, OPT_KEY_UPDATE },
 	{ "rebind", 1, NULL, OPT_REBIND }, { "migrate", 1, NULL, OPT_MIGRATE },
 	{ "drop", 0, NULL, OPT_DROP }, { "quic-v2", 0, NULL, OPT_V2 },
 	{ "timeout", 1, NULL, OPT_TIMEOUT }, { "cid-len", 1, NULL, OPT_CID_LEN },
-	{ "max-udp", 1, NULL, OPT_MAX_UDP }, { "no-pmtud", 0, NULL, OPT_NO_PMTUD },
-	{ "window", 1, NULL, OPT_WINDOW }, { "ack-thresh", 1, NULL, OPT_ACK_THRESH },
-	{ "socket-buffer", 1, NULL, OPT_SOCKBUF }, { "cc", 1, NULL, OPT_CC },
-	{ "qlog", 1, NULL, OPT_QLOG }, { "profile", 0, NULL, OPT_PROFILE },
-	{ "json", 0, NULL, OPT_JSON }, { "quiet", 0, NULL, 'q' }, { "verbose", 0, NULL, 'v' },
-	{ "help", 0, NULL, 'h' }, { "version", 0, NULL, OPT_VERSION }, {}
+	{ "ack-thresh", 1, NULL, OPT_ACK_THRESH }, { "profile", 0, NULL, OPT_PROFILE },
+	{ "quiet", 0, NULL, 'q' }, COMMON_OPTIONS, {}
 };
 
 /**
@@ -154,14 +148,13 @@ static void on_deadline(struct loop_entry *e)
 {
 }
 
-static void print_version(void)
-{
-	printf("h3client: ngtcp2 %s, nghttp3 %s, %s\n", ngtcp2_version(0)->version_str,
-	       nghttp3_version(0)->version_str, tls_library());
-}
-
 static void set_option(int opt, const char *arg)
 {
+	static const struct common_options common = {
+		.tls = &h3.tls, .net = &h3.net, .conf = &h3.conf, .json = &h3.json,
+		.usage = usage_text,
+	};
+
 	switch (opt) {
 	case 'o':
 		fetch.out = arg;
@@ -187,15 +180,6 @@ static void set_option(int opt, const char *arg)
 	case 'q':
 		h3.quiet = true;
 		break;
-	case 'v':
-		verbose = true;
-		break;
-	case 'h':
-		fputs(usage_text, stdout);
-		exit(0);
-	case OPT_VERSION:
-		print_version();
-		exit(0);
 	case OPT_HASH:
 		fetch.hash = true;
 		break;
@@ -204,12 +188,6 @@ static void set_option(int opt, const char *arg)
 		break;
 	case OPT_SNI:
 		h3.sni = arg;
-		break;
-	case OPT_OFFLOAD:
-		net_parse_offload(&h3.net, arg);
-		break;
-	case OPT_CIPHERS:
-		h3.tls.suites = arg;
 		break;
 	case OPT_KEY_UPDATE:
 		h3.key_update = parse_size("--key-update", arg, 1ULL << 60);
@@ -232,37 +210,14 @@ static void set_option(int opt, const char *arg)
 	case OPT_CID_LEN:
 		h3.conf.cid_len = parse_size("--cid-len", arg, 20);
 		break;
-	case OPT_MAX_UDP:
-		h3.conf.max_udp = parse_size("--max-udp", arg, 65527);
-		break;
-	case OPT_NO_PMTUD:
-		h3.conf.no_pmtud = true;
-		break;
-	case OPT_WINDOW:
-		h3.conf.window = parse_size("--window", arg, 1ULL << 32);
-		h3.conf.stream_window = h3.conf.window;
-		break;
 	case OPT_ACK_THRESH:
 		h3.conf.ack_thresh = parse_size("--ack-thresh", arg, 10000);
-		break;
-	case OPT_SOCKBUF:
-		h3.net.sockbuf = parse_size("--socket-buffer", arg, 1 << 30);
-		break;
-	case OPT_CC:
-		h3.conf.cc = quic_parse_cc(arg);
-		break;
-	case OPT_QLOG:
-		h3.conf.qlog_dir = arg;
 		break;
 	case OPT_PROFILE:
 		h3.profile = true;
 		break;
-	case OPT_JSON:
-		h3.json = true;
-		break;
 	default:
-		fputs("h3client --help tells the options\n", stderr);
-		exit(2);
+		common_option(&common, opt, arg);
 	}
 }
 

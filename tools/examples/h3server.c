@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "files.h"
+#include "options.h"
 #include "report.h"
 #include "server.h"
 #include "util.h"
@@ -54,23 +55,17 @@ static const char usage_text[] =
 "Exit status: 0 ended by a signal; 2 wrong use, or it could not start.\n";
 
 enum {
-	OPT_CERT = 256, OPT_KEY, OPT_OFFLOAD, OPT_CIPHERS, OPT_RETRY, OPT_MAX_CONNS, OPT_MAX_HALF,
-	OPT_STREAMS, OPT_IDLE, OPT_CID_LEN, OPT_MAX_UDP, OPT_NO_PMTUD, OPT_WINDOW, OPT_SOCKBUF,
-	OPT_CC, OPT_NO_HOLD, OPT_QLOG, OPT_JSON, OPT_VERSION,
+	OPT_CERT = OPT_OWN, OPT_KEY, OPT_RETRY, OPT_MAX_CONNS, OPT_MAX_HALF, OPT_STREAMS, OPT_IDLE,
+	OPT_CID_LEN, OPT_NO_HOLD,
 };
 
 static const struct option long_opts[] = {
 	{ "bind", 1, NULL, 'B' }, { "port", 1, NULL, 'p' }, { "cert", 1, NULL, OPT_CERT },
-	{ "key", 1, NULL, OPT_KEY }, { "offload", 1, NULL, OPT_OFFLOAD },
-	{ "ciphers", 1, NULL, OPT_CIPHERS }, { "retry", 0, NULL, OPT_RETRY },
+	{ "key", 1, NULL, OPT_KEY }, { "retry", 0, NULL, OPT_RETRY },
 	{ "max-conns", 1, NULL, OPT_MAX_CONNS }, { "max-half", 1, NULL, OPT_MAX_HALF },
 	{ "streams", 1, NULL, OPT_STREAMS }, { "idle", 1, NULL, OPT_IDLE },
-	{ "cid-len", 1, NULL, OPT_CID_LEN }, { "max-udp", 1, NULL, OPT_MAX_UDP },
-	{ "no-pmtud", 0, NULL, OPT_NO_PMTUD }, { "window", 1, NULL, OPT_WINDOW },
-	{ "socket-buffer", 1, NULL, OPT_SOCKBUF }, { "cc", 1, NULL, OPT_CC },
-	{ "no-hold", 0, NULL, OPT_NO_HOLD }, { "qlog", 1, NULL, OPT_QLOG },
-	{ "json", 0, NULL, OPT_JSON }, { "verbose", 0, NULL, 'v' }, { "help", 0, NULL, 'h' },
-	{ "version", 0, NULL, OPT_VERSION }, {}
+	{ "cid-len", 1, NULL, OPT_CID_LEN }, { "no-hold", 0, NULL, OPT_NO_HOLD },
+	COMMON_OPTIONS, {}
 };
 
 struct options {
@@ -89,14 +84,12 @@ static void on_signal(int sig)
 	loop_stop = 1;
 }
 
-static void print_version(void)
-{
-	printf("h3server: ngtcp2 %s, nghttp3 %s, %s\n", ngtcp2_version(0)->version_str,
-	       nghttp3_version(0)->version_str, tls_library());
-}
-
 static void set_option(struct options *o, int opt, const char *arg)
 {
+	const struct common_options common = {
+		.tls = &o->tls, .net = &o->net, .conf = &server.conf, .json = &o->json,
+		.usage = usage_text,
+	};
 	struct quic_conf *conf = &server.conf;
 
 	switch (opt) {
@@ -106,26 +99,11 @@ static void set_option(struct options *o, int opt, const char *arg)
 	case 'p':
 		o->port = arg;
 		break;
-	case 'v':
-		verbose = true;
-		break;
-	case 'h':
-		fputs(usage_text, stdout);
-		exit(0);
-	case OPT_VERSION:
-		print_version();
-		exit(0);
 	case OPT_CERT:
 		o->tls.cert = arg;
 		break;
 	case OPT_KEY:
 		o->tls.key = arg;
-		break;
-	case OPT_OFFLOAD:
-		net_parse_offload(&o->net, arg);
-		break;
-	case OPT_CIPHERS:
-		o->tls.suites = arg;
 		break;
 	case OPT_RETRY:
 		server.retry = true;
@@ -145,34 +123,11 @@ static void set_option(struct options *o, int opt, const char *arg)
 	case OPT_CID_LEN:
 		conf->cid_len = parse_size("--cid-len", arg, 18);
 		break;
-	case OPT_MAX_UDP:
-		conf->max_udp = parse_size("--max-udp", arg, 65527);
-		break;
-	case OPT_NO_PMTUD:
-		conf->no_pmtud = true;
-		break;
-	case OPT_WINDOW:
-		conf->window = parse_size("--window", arg, 1ULL << 32);
-		conf->stream_window = conf->window;
-		break;
-	case OPT_SOCKBUF:
-		o->net.sockbuf = parse_size("--socket-buffer", arg, 1 << 30);
-		break;
-	case OPT_CC:
-		conf->cc = quic_parse_cc(arg);
-		break;
 	case OPT_NO_HOLD:
 		conf->hold = false;
 		break;
-	case OPT_QLOG:
-		conf->qlog_dir = arg;
-		break;
-	case OPT_JSON:
-		o->json = true;
-		break;
 	default:
-		fputs("h3server --help tells the options\n", stderr);
-		exit(2);
+		common_option(&common, opt, arg);
 	}
 }
 
